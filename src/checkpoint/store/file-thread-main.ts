@@ -1,16 +1,19 @@
 import { node } from "../../core/index.ts";
 import { nodeFileSystem } from "./file-system.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
+import type { FileRecord } from "./store.ts";
 
 /** The calls of a file thread. Those for one file are done in the order in which they come. */
 export interface FileCalls {
+  /** Makes a small file that lasts. */
+  whole(file: { readonly path: string; readonly bytes: Uint8Array }): FileRecord;
   create(path: string): void;
   write(chunk: Uint8Array): void;
   /** True if this thread can see memory that JavaScript does not own. */
   sees(at: MemoryAt): boolean;
   /** Writes such memory. */
   writeAt(at: MemoryAt): void;
-  close(): Awaited<ReturnType<HashedWriter["close"]>>;
+  close(): FileRecord;
   abandon(): void;
   open(path: string): void;
   /** Fills memory that both threads share. */
@@ -47,11 +50,11 @@ export function runThread(): void {
     files.set(file, open);
     open.do(call, argument).then(
       (result) => {
-        if (["close", "abandon", "finish"].includes(call)) files.delete(file);
+        if (["whole", "close", "abandon", "finish"].includes(call)) files.delete(file);
         node.workerThreads.parentPort?.postMessage({ id, result } satisfies Answer);
       },
       (error: NodeJS.ErrnoException) => {
-        if (["create", "open"].includes(call)) files.delete(file);
+        if (["whole", "create", "open"].includes(call)) files.delete(file);
         const failure = { message: error.message, code: error.code };
         node.workerThreads.parentPort?.postMessage({ id, failure } satisfies Answer);
       },
@@ -73,6 +76,8 @@ class OpenFile {
 
   async #do(call: keyof FileCalls, argument: unknown): Promise<unknown> {
     switch (call) {
+      case "whole":
+        return writeSmall(argument as Parameters<FileCalls["whole"]>[0]);
       case "create":
         this.#writer = hashedWriter(await nodeFileSystem.create(argument as string));
         return;
@@ -95,6 +100,23 @@ class OpenFile {
         return opened(this.#writer)[call]();
     }
   }
+}
+
+/** Without a turn between its steps. */
+function writeSmall({ path, bytes }: Parameters<FileCalls["whole"]>[0]): FileRecord {
+  const { fs, crypto } = node;
+  const file = fs.openSync(path, "wx");
+  try {
+    for (let at = 0; at < bytes.byteLength; ) {
+      const taken = fs.writeSync(file, bytes, at);
+      if (taken === 0) throw Object.assign(new Error("nothing more was taken"), { code: "ENOSPC" });
+      at += taken;
+    }
+    fs.fsyncSync(file);
+  } finally {
+    fs.closeSync(file);
+  }
+  return { bytes: bytes.byteLength, sha256: crypto.createHash("sha256").update(bytes).digest("hex") };
 }
 
 function opened<T>(file: T | undefined): T {

@@ -8,6 +8,8 @@ import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from
 // Files are written, read and hashed on threads of their own, so that training goes on beside it:
 //
 //   main thread                         file thread (file-thread-main.ts)
+//   whole({ path, bytes }) ---------->  a small file from its creation to its fsync
+//                         <-----------  { bytes, sha256 }
 //   write(block)          ----------->  hashes it while the system writes it; every 64 MB fsync
 //                         <-----------  done: there is room for another
 //   writeInPlace(memory)  ----------->  views the engine's memory by its address, no copy
@@ -18,12 +20,17 @@ import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from
 /** Bytes that may be on their way to the disk: enough that neither side waits, little beside a model. */
 const window = 32 * 1024 * 1024;
 
+/** A file up to this size is made by one message: a checkpoint has many such, and each turn takes longer than a write. */
+const small = 1024 * 1024;
+
 /** Creates a file for writing. Writes return while there is room; the next call tells of a failure. */
 export async function createHashed(path: string): Promise<HashedWriter> {
   const thread = fileThread();
   if (!thread) return hashedWriter(await nodeFileSystem.create(path));
   const file = thread.file();
-  await file("create", path);
+  /** All that was written so far, while that is one small part. */
+  let first: Uint8Array | undefined;
+  let creating: Promise<void> | undefined;
   const underWay: { readonly bytes: number; readonly done: Promise<unknown> }[] = [];
   let bytes = 0;
   let failure: { readonly error: unknown } | undefined;
@@ -38,18 +45,33 @@ export async function createHashed(path: string): Promise<HashedWriter> {
       underWay.shift();
     }
   };
+  const send = (part: Uint8Array): void => {
+    const size = part.byteLength;
+    const done = file("write", part, part.buffer instanceof ArrayBuffer ? [part.buffer] : []);
+    done.catch(fail);
+    underWay.push({ bytes: size, done });
+    bytes += size;
+  };
+  const create = (): Promise<void> => {
+    creating ??= file("create", path).then(() => {
+      if (first) send(first);
+    });
+    return creating;
+  };
   return {
     write: async (chunk) => {
       if (failure) throw failure.error;
-      const given = sendable(chunk);
-      const size = given.byteLength;
-      const done = file("write", given, given.buffer instanceof ArrayBuffer ? [given.buffer] : []);
-      done.catch(fail);
-      underWay.push({ bytes: size, done });
-      bytes += size;
+      const part = sendable(chunk);
+      if (!first && !creating && part.byteLength <= small) {
+        first = part;
+        return;
+      }
+      await create();
+      send(part);
       await untilBelow(window);
     },
     writeInPlace: async ({ address, viewer, release }, size) => {
+      await create();
       const at: MemoryAt = { viewer, address, bytes: size };
       sees ??= file("sees", at).catch(() => false);
       if (failure || !(await sees)) return false;
@@ -60,10 +82,13 @@ export async function createHashed(path: string): Promise<HashedWriter> {
       return true;
     },
     close: async () => {
+      if (!creating) return file("whole", { path, bytes: first ?? new Uint8Array() });
       for (const { done } of underWay) await done;
       return file("close");
     },
-    abandon: () => file("abandon"),
+    abandon: async () => {
+      if (creating) await file("abandon");
+    },
   };
 }
 

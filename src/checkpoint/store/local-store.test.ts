@@ -110,10 +110,20 @@ describe("the local store", () => {
     const store = localStore(newFolder());
     const lock = await store.lock();
     const writer = await lock.begin("one");
-    await writer.file("data");
-    await expect(writer.file("data")).rejects.toThrow(/creating .*data: EEXIST.*STORE_FAILED/s);
+    const [small, same, large] = [
+      await writer.file("data"),
+      await writer.file("data"),
+      await writer.file("data"),
+    ];
+    await small.write(new Uint8Array(3));
+    expect(await small.close()).toMatchObject({ bytes: 3 });
+    await expect(same.close()).rejects.toThrow(/closing .*data: EEXIST.*STORE_FAILED/s);
+    await expect(large.write(new Uint8Array(2 ** 21))).rejects.toThrow(
+      /writing .*data: EEXIST.*STORE_FAILED/s,
+    );
     rmSync(join(store.location), { recursive: true });
-    await expect(writer.file("more")).rejects.toMatchObject({ code: "FILE_MISSING" });
+    const more = await writer.file("more");
+    await expect(more.close()).rejects.toMatchObject({ code: "FILE_MISSING" });
     await writer.abort();
   });
 });
