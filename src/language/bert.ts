@@ -15,7 +15,6 @@ import {
   transformerEncoder,
 } from "../nn/index.ts";
 
-/** Options of {@link bert}. */
 export interface BertOptions
   extends Pick<EncoderOptions, "width" | "layers" | "heads" | "mlpRatio" | "activation" | "normEpsilon"> {
   readonly vocabulary: number;

@@ -27,7 +27,7 @@ import { hostRandom, type Tensor } from "../engine/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
 import { type Generated, generate, type Prompt, roundUp, tokenizerRow } from "./generate.ts";
 import { encodeKnown, type TextProblem } from "./lessons.ts";
-import { abortSignal, failureText, inTime, LATE, milliseconds, required, withMethods } from "./rewards.ts";
+import { abortSignal, failureText, inTime, milliseconds, required } from "./rewards.ts";
 
 /**
  * A function that a model can call while it writes.
@@ -59,7 +59,6 @@ export interface ToolCall {
   /** Index of the conversation, and of the call in it. */
   readonly conversation: number;
   readonly turn: number;
-  /** The problem of the conversation, where there are problems. */
   readonly problem: TextProblem | undefined;
   /** Is aborted where nobody waits for the answer any more. */
   readonly signal: AbortSignal;
@@ -100,7 +99,7 @@ const table = {
   tokenizer: required(tokenizerRow),
   /** The text that ends a conversation. Default: a line end. */
   stop: option.text({ default: "\n" }),
-  tool: withMethods<Tool>("a tool: { stop, call }", "call"),
+  tool: option.object<Tool>("a tool: { stop, call }", ["call"], {}),
   /** Calls of the tool in a conversation, at most. Default: 4. */
   turns: option.integer({ min: 0, default: 4 }),
   /** Divides the logits; 0 takes the likeliest. Default: 1. */
@@ -173,27 +172,13 @@ export async function converse(
 /** Places of a sequence are counted in units of so many, so that few programs are compiled. */
 const unitOf = ({ context }: Transformer): number => Math.max(1, Math.min(16, Math.floor(context / 8)));
 
-/** Lets all conversations that called the tool have its answer. */
 async function answerAll(open: readonly Talk[], tool: Tool, signal: AbortSignal | undefined): Promise<void> {
-  const { timeout = 10_000 } = tool;
-  const controllers: AbortController[] = [];
-  const answer = async (talk: Talk): Promise<void> => {
-    const call = talk.call();
-    if (!call) return;
-    const controller = new AbortController();
-    controllers.push(controller);
-    const answered = async () => tool.call(call.said, { ...call, signal: controller.signal });
-    try {
-      talk.hear(await inTime(answered(), timeout));
-    } catch (cause) {
-      controller.abort();
-      talk.fail(cause === LATE ? `no answer in ${timeout} ms` : failureText(cause), cause);
-    }
-  };
+  const over = new AbortController();
   try {
-    await inTime(Promise.all(open.map(answer)), undefined, signal);
+    const answers = open.map((talk) => talk.answer(tool, over.signal));
+    await inTime(Promise.all(answers), undefined, signal);
   } catch (error) {
-    for (const controller of controllers) controller.abort();
+    over.abort();
     throw error;
   }
 }
@@ -246,7 +231,6 @@ class Talk {
       );
   }
 
-  /** The prompt and all after it. */
   get sequence(): Int32Array {
     return Int32Array.from([...this.#prompt, ...this.#tokens]);
   }
@@ -288,20 +272,35 @@ class Talk {
     else this.#stop = rest;
   }
 
-  /** The call of the tool that this round ended with. */
-  call(): (Omit<ToolCall, "signal"> & { readonly said: string }) | undefined {
-    if (this.#stop === undefined) return undefined;
-    return {
-      said: this.#said,
+  /** Has the tool answer, where this round ended with a call of it. */
+  async answer(tool: Tool, over: AbortSignal): Promise<void> {
+    if (this.#stop === undefined) return;
+    const failed = new AbortController();
+    const turn = this.#calls++;
+    const call: ToolCall = {
       text: this.#text,
       conversation: this.#index,
-      turn: this.#calls++,
+      turn,
       problem: this.#settings.problems?.[this.#index],
+      signal: AbortSignal.any([over, failed.signal]),
     };
+    try {
+      const answered = async () => tool.call(this.#said, call);
+      this.#hear(await inTime(answered(), tool.timeout ?? 10_000));
+    } catch (cause) {
+      failed.abort();
+      const where = `conversation ${this.#index}, call ${turn} of the tool (said ${shown(this.#said)})`;
+      this.#failure = new EspalierError("TOOL_FAILED", `${kind}: ${where} failed: ${failureText(cause)}`, {
+        fix: 'let the tool answer what went wrong, or count such conversations: onFailure: "end"',
+        cause,
+      });
+      if (tool.onFailure !== "end") throw this.#failure;
+      this.ended = "failure";
+    }
   }
 
   /** Takes the tool's answer. It is left out where there is no room for it and one token of the model. */
-  hear(answer: string | undefined): void {
+  #hear(answer: string | undefined): void {
     if (answer === undefined) {
       this.ended = "tool";
       return;
@@ -316,18 +315,6 @@ class Talk {
     this.#text += `${this.#stop}${answer}`;
     this.#stop = undefined;
     this.#add(tokens, 0);
-  }
-
-  /** A call that failed. */
-  fail(what: string, cause: unknown): void {
-    const where = `conversation ${this.#index}, call ${this.#calls - 1} of the tool (said ${shown(this.#said)})`;
-    const error = new EspalierError("TOOL_FAILED", `${kind}: ${where} failed: ${what}`, {
-      fix: 'let the tool answer what went wrong, or count such conversations: onFailure: "end"',
-      cause: cause === LATE ? undefined : cause,
-    });
-    if (this.#settings.tool?.onFailure !== "end") throw error;
-    this.#failure = error;
-    this.ended = "failure";
   }
 
   #add(tokens: Int32Array, made: 0 | 1, logProbs?: Float32Array): void {

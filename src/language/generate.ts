@@ -40,7 +40,7 @@ import {
   whileLoop,
 } from "../engine/index.ts";
 import type { KeyValueCache, Model, Params, Transformer } from "../nn/index.ts";
-import { abortSignal, withMethods } from "./rewards.ts";
+import { abortSignal } from "./rewards.ts";
 
 /** Turns text into tokens and back. Where it says how many tokens it has, no others are drawn. */
 type TextTokenizer = Pick<Tokenizer, "encode" | "decode"> & Partial<Pick<Tokenizer, "vocabulary">>;
@@ -66,10 +66,10 @@ export interface TokenChunk extends Generated {
 }
 
 const kind = "generate";
-export const tokenizerRow = withMethods<TextTokenizer>(
+export const tokenizerRow = option.object<TextTokenizer>(
   "a tokenizer, such as byteTokenizer()",
-  "encode",
-  "decode",
+  ["encode", "decode"],
+  {},
 );
 const table = {
   /** New tokens of each sequence, at most. */

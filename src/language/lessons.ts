@@ -11,7 +11,7 @@
  */
 import {
   badOption,
-  checkValue,
+  checkOptions,
   EspalierError,
   nameWords,
   type Options,
@@ -22,7 +22,7 @@ import {
 import type { Tokenizer } from "../data/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { type EnvironmentRandom, SeededRandom } from "../rl/index.ts";
-import { abortSignal, failureText, inTime, LATE, milliseconds, type TextReward } from "./rewards.ts";
+import { abortSignal, failureText, inTime, Late, milliseconds, type TextReward } from "./rewards.ts";
 
 /** A question to a model. */
 export interface TextProblem {
@@ -86,9 +86,6 @@ const stringTable = {
   name: option.text({}),
 };
 
-/** Options of lessons on strings: copy, reverse, sort and brackets. */
-export interface StringLessonOptions extends Options<typeof stringTable> {}
-
 /** `most`: digits whose results are exact. */
 const numberTable = (most: number) => ({
   /** Digits of each of the two numbers: a number, or the least and the most. Default: 2. */
@@ -96,9 +93,6 @@ const numberTable = (most: number) => ({
   /** Default: made of the kind and the digits, "add-2". */
   name: option.text({}),
 });
-
-/** Options of lessons on numbers: add and multiply. */
-export interface NumberLessonOptions extends Options<ReturnType<typeof numberTable>> {}
 
 const nameOf = (kind: string, size: Range): string => [kind, size].flat().join("-");
 
@@ -112,7 +106,7 @@ function stringLesson(
   sign: string,
   answerOf: (letters: readonly string[]) => readonly string[],
 ) {
-  return (options: StringLessonOptions = {}): TextLesson => {
+  return (options: Options<typeof stringTable> = {}): TextLesson => {
     const { length, letters, name } = resolveOptions(`textLessons.${kind}`, options, stringTable);
     const known = [...(letters ?? letterRow)];
     return {
@@ -127,7 +121,7 @@ function stringLesson(
 
 function numberLesson(kind: string, sign: string, most: number, resultOf: (a: number, b: number) => number) {
   const table = numberTable(most);
-  return (options: NumberLessonOptions = {}): TextLesson => {
+  return (options: Options<typeof table> = {}): TextLesson => {
     const { digits, name } = resolveOptions(`textLessons.${kind}`, options, table);
     const operand = (random: EnvironmentRandom): number => {
       const count = drawSize(random, digits);
@@ -145,7 +139,7 @@ function numberLesson(kind: string, sign: string, most: number, resultOf: (a: nu
 }
 
 /** Opening brackets and some closed again; the answer closes the others, innermost first. */
-function brackets(options: StringLessonOptions = {}): TextLesson {
+function brackets(options: Options<typeof stringTable> = {}): TextLesson {
   const kind = "textLessons.brackets";
   const { length, letters = bracketPairs, name } = resolveOptions(kind, options, stringTable);
   const all = [...letters];
@@ -220,9 +214,6 @@ const drawTable = {
   signal: abortSignal,
 };
 
-/** Options of {@link drawProblems}. */
-export interface DrawOptions extends Options<typeof drawTable> {}
-
 /** Draws for one problem before a lesson counts as empty. */
 const mostDraws = 10_000;
 
@@ -235,7 +226,10 @@ const mostDraws = 10_000;
  * const test = await drawProblems(textLessons.add(), { count: 64, key: 0, part: "held-out" });
  * ```
  */
-export async function drawProblems(lesson: TextLesson, options: DrawOptions): Promise<TextProblem[]> {
+export async function drawProblems(
+  lesson: TextLesson,
+  options: Options<typeof drawTable>,
+): Promise<TextProblem[]> {
   const { count, key, part, heldOut, timeout, signal } = resolveOptions("drawProblems", options, drawTable);
   const root = typeof key === "number" ? hostRandom.hostKey(key) : key;
   const random = new SeededRandom(0);
@@ -246,17 +240,11 @@ export async function drawProblems(lesson: TextLesson, options: DrawOptions): Pr
       return made instanceof Promise ? await inTime(made, timeout, signal) : made;
     } catch (cause) {
       signal?.throwIfAborted();
-      if (cause === LATE) {
-        const what = `has given no problem for ${timeout} ms`;
-        throw lessonError(
-          "LESSON_EMPTY",
-          lesson,
-          what,
-          "let problem() answer, or raise timeout (lessonTimeout of textRollouts)",
-        );
-      }
-      const what = `failed to make a problem: ${failureText(cause)}`;
-      throw lessonError("LESSON_FAILED", lesson, what, "look at its function problem", cause);
+      const [code, fix] =
+        cause instanceof Late
+          ? ["LESSON_EMPTY", "let problem() answer, or raise timeout (lessonTimeout of textRollouts)"]
+          : ["LESSON_FAILED", "look at its function problem"];
+      throw lessonError(code, lesson, `failed to make a problem: ${failureText(cause)}`, fix, cause);
     }
   };
   for (let i = 0; i < count; i++) {
@@ -370,12 +358,15 @@ export function encodeKnown(
  * ```
  */
 export function passAtK(n: number, correct: number, k: number): number {
-  for (const [name, value, least, most] of [
-    ["n", n, 1, Number.MAX_SAFE_INTEGER],
-    ["correct", correct, 0, n],
-    ["k", k, 1, n],
-  ] as const)
-    checkValue("passAtK", name, value, option.integer({ min: least, max: most }));
+  checkOptions(
+    "passAtK",
+    { n, correct, k },
+    {
+      n: option.integer({ min: 1, required: true }),
+      correct: option.integer({ min: 0, max: n, required: true }),
+      k: option.integer({ min: 1, max: n, required: true }),
+    },
+  );
   // 1 - C(n - correct, k) / C(n, k), as a product that cannot overflow.
   let wrong = 1;
   for (let i = 0; i < k; i++) wrong *= Math.max(0, n - correct - i) / (n - i);

@@ -101,7 +101,6 @@ async function json(path: string): Promise<Config> {
   }
 }
 
-/** The files with weights, and the names in each. */
 async function weightFiles(path: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const one = "model.safetensors";
   const index = node.path.join(path, `${one}.index.json`);
@@ -145,7 +144,6 @@ function planFor(path: string, config: Config, names: readonly string[]): Plan {
 
 type Fields = ReturnType<typeof fieldsOf>;
 
-/** The fields of a config.json. */
 function fieldsOf(path: string, config: Config) {
   const refused = (what: string): EspalierError =>
     new EspalierError("PRETRAINED_UNSUPPORTED", `${kind}: in the config.json of ${path} ${what}`, {
@@ -334,7 +332,6 @@ function bertPlan(given: Fields, names: readonly string[]): Plan {
 const members: Readonly<Record<string, string>> = { weight: "w", bias: "b" };
 const normMembers: typeof members = { weight: "scale", gamma: "scale", bias: "bias", beta: "bias" };
 
-/** The path of a parameter, or undefined where the model has no use for it. */
 function pathOf(name: string, { prefix, modules }: Naming): string | undefined {
   const own = name.startsWith(prefix) ? name.slice(prefix.length) : name;
   const block = /\.(\d+)\./.exec(own)?.[1] ?? "";
@@ -344,7 +341,6 @@ function pathOf(name: string, { prefix, modules }: Naming): string | undefined {
   return member && `${path.replace("*", block)}.${member}`;
 }
 
-/** The parameters of all files on the device, and the names that the model has no use for. */
 async function placed(
   path: string,
   files: ReadonlyMap<string, readonly string[]>,
@@ -410,7 +406,6 @@ function third({ data, shape }: Numbers, part: number): Numbers {
   return { data: cut, shape: [...shape.slice(0, -1), width] };
 }
 
-/** Refuses files that lack a parameter of the model, or have it in another shape. */
 function checkComplete(path: string, model: Model, params: Params<Tensor>): void {
   const types = (tree: Params<Tensor | Spec>): ReadonlyMap<string, string> => {
     const leaves: unknown[] = [];

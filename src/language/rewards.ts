@@ -13,9 +13,9 @@ import type { Worker } from "node:worker_threads";
 import {
   badOption,
   checkOptions,
+  codeOf,
   EspalierError,
   errorText,
-  hasMethods,
   messageOf,
   type Option,
   type Options,
@@ -56,9 +56,6 @@ export interface TextScores {
 
 /** Milliseconds, as timers take them. */
 export const milliseconds = { above: 0, max: 2 ** 31 - 1 } as const;
-/** The row of an object that has these methods. */
-export const withMethods = <T>(is: string, ...methods: readonly string[]) =>
-  option.made<T>(is, (value) => hasMethods(value, methods), {});
 /** A row whose option must be given. */
 export const required = <T>(row: Option<T>) => ({ ...row, required: true }) as const;
 export const abortSignal = option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {});
@@ -71,9 +68,6 @@ const scoreTable = {
   onFailure: option.oneOf(["error", "zero", "drop"], { default: "error" }),
   signal: abortSignal,
 };
-
-/** Options of {@link scoreAll}. */
-export interface ScoreOptions extends Options<typeof scoreTable> {}
 
 const moduleTable = {
   /** The file's URL, such as `import.meta.url`, or its absolute path. */
@@ -104,7 +98,7 @@ export const exactAnswer = ({ text, answer }: TextSample): number => (text === a
 export async function scoreAll(
   samples: readonly TextSample[],
   reward: TextReward = exactAnswer,
-  options: ScoreOptions = {},
+  options: Options<typeof scoreTable> = {},
 ): Promise<TextScores> {
   const { timeout, onFailure, signal } = resolveOptions(kind, options, scoreTable);
   if (typeof reward === "object" && reward !== null) {
@@ -119,24 +113,20 @@ export async function scoreAll(
   const failed: EspalierError[] = [];
   const score = async (i: number, judge: (sample: TextSample) => unknown): Promise<void> => {
     const sample = samples[i] as TextSample;
-    const failure = (code: string, what: string, cause?: unknown): void => {
+    try {
+      rewards[i] = checkedReward(await judge(sample));
+    } catch (cause) {
+      if (codeOf(cause) === "REWARD_MODULE") throw cause;
+      const invalid = codeOf(cause) === "REWARD_INVALID";
       const where = `lesson "${sample.lesson}", sample ${i} (prompt ${shown(sample.prompt)}, text ${shown(sample.text)})`;
-      const error = new EspalierError(code, `${where}: the reward ${what}`, {
+      const what = `${where}: the reward ${invalid ? "" : "failed: "}${failureText(cause)}`;
+      const error = new EspalierError(invalid ? "REWARD_INVALID" : "REWARD_FAILED", what, {
         fix: 'correct the reward function, or count such samples: onFailure (onRewardFailure of textRollouts): "zero" or "drop"',
         cause,
       });
       if (onFailure === "error") throw error;
       failed[i] = error;
       dropped[i] = onFailure === "drop" ? 1 : 0;
-    };
-    try {
-      rewards[i] = checkedReward(await judge(sample));
-    } catch (cause) {
-      const known = cause instanceof EspalierError ? cause : undefined;
-      if (known?.code === "REWARD_MODULE") throw known;
-      if (known?.code === "REWARD_INVALID") return failure(known.code, errorText(known));
-      if (cause === LATE) return failure("REWARD_FAILED", `failed: no answer in ${limit} ms`);
-      failure("REWARD_FAILED", `failed: ${failureText(cause)}`, cause);
     }
   };
   const work =
@@ -150,14 +140,13 @@ export async function scoreAll(
   return { rewards, dropped, failures: Object.keys(failed).length, ...(failure && { failure }) };
 }
 
-/** The words of what was thrown, without code and fix. */
 export const failureText = (cause: unknown): string =>
   cause instanceof EspalierError ? errorText(cause) : messageOf(cause);
 
-/** What {@link inTime} rejects with. */
-export const LATE = Symbol("late");
+/** What {@link inTime} rejects with where the time is over. */
+export class Late extends Error {}
 
-/** The value of a promise; rejects with LATE, or with the signal's reason. What comes later is ignored. */
+/** The value of a promise; rejects with {@link Late}, or with the signal's reason. What comes later is ignored. */
 export function inTime<T>(
   promise: Promise<T>,
   timeout: number | undefined,
@@ -165,7 +154,8 @@ export function inTime<T>(
 ): Promise<T> {
   let settle = (): void => undefined;
   const limit = new Promise<never>((_, reject) => {
-    const timer = timeout === undefined ? undefined : setTimeout(() => reject(LATE), timeout);
+    const late = (): void => reject(new Late(`no answer in ${timeout} ms`));
+    const timer = timeout === undefined ? undefined : setTimeout(late, timeout);
     const abort = (): void => reject(signal?.reason);
     if (signal?.aborted) abort();
     signal?.addEventListener("abort", abort, { once: true });
@@ -181,7 +171,6 @@ export function inTime<T>(
 const idle = new Map<string, RewardThread[]>();
 const keyOf = ({ module, name }: RewardModule): string => JSON.stringify([module, name]);
 
-/** Milliseconds for importing the module. */
 const startLimit = 60_000;
 
 /** Judges samples 0 to `count` on threads; each takes the next one when it is free. */
@@ -193,32 +182,20 @@ async function scoreOnThreads(
   score: (i: number, judge: (sample: TextSample) => unknown) => Promise<void>,
 ): Promise<void> {
   let next = 0;
-  const busy = new Set<RewardThread>();
   const lane = async (): Promise<void> => {
     let thread: RewardThread | undefined;
     const judge = async (sample: TextSample): Promise<unknown> => {
       if (!thread || thread.ended) thread = await readyThread(reward);
-      busy.add(thread);
-      return thread.judge(sample, timeout);
+      return thread.judge(sample, timeout, signal);
     };
     try {
-      while (next < count) await score(next++, judge);
+      while (next < count && !signal?.aborted) await score(next++, judge);
     } finally {
       next = count; // Where this failed, the other lanes end with the sample they have.
-      if (thread) busy.delete(thread);
       if (thread && !thread.ended) idle.set(thread.key, [...(idle.get(thread.key) ?? []), thread]);
     }
   };
-  const abort = (): void => {
-    next = count;
-    for (const thread of busy) thread.end();
-  };
-  signal?.addEventListener("abort", abort, { once: true });
-  try {
-    await Promise.all(Array.from({ length: Math.min(reward.threads ?? 1, count) }, lane));
-  } finally {
-    signal?.removeEventListener("abort", abort);
-  }
+  await Promise.all(Array.from({ length: Math.min(reward.threads ?? 1, count) }, lane));
 }
 
 /** A thread that has imported the function. Where that fails, every sample would. */
@@ -232,15 +209,12 @@ async function readyThread(reward: RewardModule): Promise<RewardThread> {
     return thread;
   } catch (cause) {
     thread?.end();
-    const what = cause === LATE ? `has not been loaded in ${startLimit} ms` : `failed: ${failureText(cause)}`;
-    throw new EspalierError("REWARD_MODULE", `the reward's module ${reward.module} ${what}`, {
-      fix: `export a function ${reward.name}(sample) from that file`,
-      cause: cause === LATE ? undefined : cause,
-    });
+    const what = `the reward's module ${reward.module} failed: ${failureText(cause)}`;
+    const fix = `export a function ${reward.name}(sample) from that file`;
+    throw new EspalierError("REWARD_MODULE", what, { fix, cause });
   }
 }
 
-/** A thread with a reward function; it judges one sample at a time. */
 class RewardThread {
   readonly key: string;
   readonly #worker: Worker;
@@ -262,17 +236,17 @@ class RewardThread {
     this.#worker.unref(); // Listening for messages has made it keep the program alive.
   }
 
-  judge(sample: TextSample, timeout: number): Promise<unknown> {
+  judge(sample: TextSample, timeout: number, signal: AbortSignal | undefined): Promise<unknown> {
     this.#worker.postMessage(sample);
-    return this.answer(timeout);
+    return this.answer(timeout, signal);
   }
 
   /** The thread's next answer: the first comes when it has imported the function. Without one in time it is ended. */
-  async answer(timeout: number): Promise<unknown> {
+  async answer(timeout: number, signal?: AbortSignal): Promise<unknown> {
     const answered = new Promise<RewardThreadAnswer>((resolve, reject) => {
       this.#waiting = { resolve, reject };
     });
-    const answer = await inTime(answered, timeout).catch((error: unknown) => {
+    const answer = await inTime(answered, timeout, signal).catch((error: unknown) => {
       this.end();
       throw error;
     });

@@ -53,6 +53,8 @@ export interface TextOutputs {
   readonly entropy: Value;
 }
 
+type TextLoss = Loss<TextBatch, TextOutputs>;
+
 /**
  * The log-probability of each token given those before it, and the entropy: tokens i32 [B, G, L] to [B, G, L]. For use
  * inside `compile`.
@@ -106,7 +108,6 @@ type LengthOptions = Options<typeof lengthRows>;
 
 const tokenTable = { ...lossRows, ...lengthRows };
 
-/** Options of losses over tokens. */
 export interface TokenLossOptions extends LossOptions, LengthOptions {}
 
 const policyRows = {
@@ -126,7 +127,6 @@ const policyRows = {
   truncate: positive,
 };
 
-/** Options of {@link tokenPolicyLoss}. */
 export interface TokenPolicyLossOptions extends TokenLossOptions, Options<typeof policyRows> {}
 
 /**
@@ -141,9 +141,8 @@ export interface TokenPolicyLossOptions extends TokenLossOptions, Options<typeof
  * const policy = tokenPolicyLoss({ advantages: "centered", lengthNormalization: "token", clip: 0.2, clipHigh: 0.28 });
  * ```
  */
-export function tokenPolicyLoss(options: TokenPolicyLossOptions = {}): Loss<TextBatch, TextOutputs> {
-  return policyLossOf("tokenPolicyLoss", options, {});
-}
+export const tokenPolicyLoss = (options: TokenPolicyLossOptions = {}): TextLoss =>
+  policyLossOf("tokenPolicyLoss", options);
 
 /**
  * GRPO: standardized advantages, clipped ratios (0.2), the mean over each sample's tokens. Dr. GRPO is
@@ -155,9 +154,7 @@ export function tokenPolicyLoss(options: TokenPolicyLossOptions = {}): Loss<Text
  * const losses = [grpoLoss({ clip: 0.2 }), referenceKlLoss({ estimator: "k3", weight: 0.04 })];
  * ```
  */
-export function grpoLoss(options: TokenPolicyLossOptions = {}): Loss<TextBatch, TextOutputs> {
-  return policyLossOf("grpoLoss", options, {});
-}
+export const grpoLoss = (options: TokenPolicyLossOptions = {}): TextLoss => policyLossOf("grpoLoss", options);
 
 /**
  * RLOO: the log-probability of a whole sample times its reward minus the mean reward of the others. Gradients of tokens
@@ -169,20 +166,19 @@ export function grpoLoss(options: TokenPolicyLossOptions = {}): Loss<TextBatch, 
  * const losses = [rlooLoss(), tokenEntropyLoss({ weight: 0.001 })];
  * ```
  */
-export function rlooLoss(options: TokenPolicyLossOptions = {}): Loss<TextBatch, TextOutputs> {
-  return policyLossOf("rlooLoss", options, {
+export const rlooLoss = (options: TokenPolicyLossOptions = {}): TextLoss =>
+  policyLossOf("rlooLoss", options, {
     advantages: "leaveOneOut",
     truncate: 2,
     lengthNormalization: "constant",
     length: 1,
   });
-}
 
 function policyLossOf(
   kind: string,
   options: TokenPolicyLossOptions,
-  defaults: Pick<TokenPolicyLossOptions, "advantages" | "truncate" | keyof LengthOptions>,
-): Loss<TextBatch, TextOutputs> {
+  defaults: Pick<TokenPolicyLossOptions, "advantages" | "truncate" | keyof LengthOptions> = {},
+): TextLoss {
   checkOptions(kind, options, { ...tokenTable, ...policyRows });
   const { clip = 0.2, clipHigh } = options;
   const clips = options.clip !== undefined || clipHigh !== undefined;
@@ -233,9 +229,6 @@ const dpoRows = {
   beta: option.number({ above: 0, default: 0.1 }),
 };
 
-/** Options of {@link dpoLoss}. */
-export interface DpoLossOptions extends LossOptions, Options<typeof dpoRows> {}
-
 /** Log-probabilities of the reference model: the task computes them where a loss has this field, like `logProbs`. */
 const fields: Readonly<Record<"reference", Field>> = { reference: { shape: [], dtype: "f32" } };
 
@@ -251,7 +244,7 @@ const fields: Readonly<Record<"reference", Field>> = { reference: { shape: [], d
  * const losses = [dpoLoss({ beta: 0.1 })];
  * ```
  */
-export function dpoLoss(options: DpoLossOptions = {}): Loss<TextBatch, TextOutputs> {
+export function dpoLoss(options: LossOptions & Options<typeof dpoRows> = {}): TextLoss {
   const kind = "dpoLoss";
   const { beta } = resolveOptions(kind, options, { ...lossRows, ...dpoRows });
   return {
@@ -295,9 +288,6 @@ const klRows = {
   estimator: option.oneOf(["k1", "k2", "k3"], { default: "k2" }),
 };
 
-/** Options of {@link referenceKlLoss}. */
-export interface ReferenceKlLossOptions extends TokenLossOptions, Options<typeof klRows> {}
-
 /**
  * The divergence from a reference model over the tokens that the policy made. Reads `reference`. Reports `kl`, the mean
  * of k3 over tokens: an estimate of the divergence without bias for tokens of the present policy, and never below 0.
@@ -308,7 +298,7 @@ export interface ReferenceKlLossOptions extends TokenLossOptions, Options<typeof
  * const losses = [grpoLoss(), referenceKlLoss({ estimator: "k2", weight: 0.04 })];
  * ```
  */
-export function referenceKlLoss(options: ReferenceKlLossOptions = {}): Loss<TextBatch, TextOutputs> {
+export function referenceKlLoss(options: TokenLossOptions & Options<typeof klRows> = {}): TextLoss {
   const kind = "referenceKlLoss";
   const { estimator } = resolveOptions(kind, options, { ...tokenTable, ...klRows });
   const loss = tokenLoss(kind, "referenceKl", 0.04, options, {}, ({ batch, outputs, made, mean }) => {
@@ -334,7 +324,7 @@ const perToken: LengthOptions = { lengthNormalization: "token" };
  * const losses = [grpoLoss(), tokenEntropyLoss({ weight: 0.001 })];
  * ```
  */
-export function tokenEntropyLoss(options: TokenLossOptions = {}): Loss<TextBatch, TextOutputs> {
+export function tokenEntropyLoss(options: TokenLossOptions = {}): TextLoss {
   const kind = "tokenEntropyLoss";
   checkOptions(kind, options, tokenTable);
   return tokenLoss(kind, "entropy", 0.01, options, perToken, ({ outputs: { entropy }, made, mean }) => ({
@@ -352,7 +342,7 @@ export function tokenEntropyLoss(options: TokenLossOptions = {}): Loss<TextBatch
  * const losses = [imitationLoss({ active: { train: between({ updates: [0, 200] }) } })];
  * ```
  */
-export function imitationLoss(options: TokenLossOptions = {}): Loss<TextBatch, TextOutputs> {
+export function imitationLoss(options: TokenLossOptions = {}): TextLoss {
   const kind = "imitationLoss";
   checkOptions(kind, options, tokenTable);
   return tokenLoss(kind, "imitation", 1, options, perToken, ({ outputs, mean }) => ({
@@ -373,7 +363,7 @@ function tokenLoss(
     readonly made: Value;
     mean(x: Value): Value;
   }) => LossTerm,
-): Loss<TextBatch, TextOutputs> {
+): TextLoss {
   const average = averageOf(kind, options, defaults);
   return {
     ...lossMembers(name, weight, options),
@@ -388,52 +378,37 @@ function tokenLoss(
 /** Log-ratios are clipped to plus and minus this, so that their exponentials are finite. */
 const farthest = 20;
 
+/** Axes that fields of a batch share with the mask. */
+const axes = new Map(Object.entries({ tokens: 3, mask: 3, logProbs: 3, reference: 3, reward: 2, valid: 1 }));
+
 /** True where a token counts: the model made it, and its group is real. [B, G, L] */
 function tokensMade(kind: string, batch: TextBatch): Value {
   const { shape } = batch.mask;
-  const axes: Readonly<Record<string, number>> = {
-    tokens: 3,
-    mask: 3,
-    logProbs: 3,
-    reference: 3,
-    reward: 2,
-    valid: 1,
-  };
   for (const [name, value] of Object.entries(batch) as [string, Value][]) {
-    const wanted = axes[name];
-    if (
-      wanted === undefined ||
-      (shape.length === 3 && String(shape.slice(0, wanted)) === String(value.shape))
-    )
-      continue;
-    throw new EspalierError(
-      "SHAPE_MISMATCH",
-      `${kind}: ${name} is ${value.type.text}, and mask is ${batch.mask.type.text}`,
-      { fix: "give [groups, samples, places], reward [groups, samples] and valid [groups]" },
-    );
+    const wanted = axes.get(name);
+    const fits = shape.length === 3 && String(shape.slice(0, wanted)) === String(value.shape);
+    if (wanted === undefined || fits) continue;
+    const what = `${kind}: ${name} is ${value.type.text}, and mask is ${batch.mask.type.text}`;
+    const fix = "give [groups, samples, places], reward [groups, samples] and valid [groups]";
+    throw new EspalierError("SHAPE_MISMATCH", what, { fix });
   }
   const real = np.expandDims(np.notEqual(batch.valid, 0), [1, 2]);
   const known = np.greater(np.arange(shape[2] as number, { dtype: "i32" }), 0);
   return np.logicalAnd(np.logicalAnd(np.notEqual(batch.mask, 0), real), known);
 }
 
-/** x where it counts, and 0 elsewhere. */
 const kept = (x: Value, counts: Value): Value => np.where(counts, x, np.zerosLike(x));
 
-/** Number of true elements, as f32. */
 const numberOf = (counts: Value): Value => np.sum(counts.astype("f32"));
 
 /** The mean where it counts; 0 if nothing does. */
 const meanWhere = (x: Value, counts: Value): Value =>
   np.sum(kept(x, counts)).div(np.maximum(numberOf(counts), 1));
 
-/** Tokens of each sample: [B, G]. */
 const lengthsOf = (made: Value): Value => np.sum(made.astype("f32"), { axis: -1 });
 
-/** Tokens of groups that something is learned from. */
 const learnedTokens = (made: Value, learned: Value): Value => np.logicalAnd(made, np.expandDims(learned, -1));
 
-/** The rule by which losses of tokens become one number. */
 function averageOf(kind: string, options: LengthOptions, defaults: LengthOptions) {
   const given = options.lengthNormalization !== undefined || options.length !== undefined;
   const { lengthNormalization: rule = "sequence", length } = given ? options : defaults;
@@ -449,12 +424,10 @@ function averageOf(kind: string, options: LengthOptions, defaults: LengthOptions
       `length is given, and lengthNormalization is "${rule}"`,
       'leave length out, or give lengthNormalization: "constant"',
     );
-  /** What a mean is divided by: tokens, or samples. */
   const count = (counts: Value): Value =>
     rule === "token" ? numberOf(counts) : numberOf(np.any(counts, { axis: -1 }));
   return {
     count,
-    /** The mean of x [B, G, L] over tokens that count. */
     of: (x: Value, counts: Value): Value => {
       const sums = np.sum(kept(x, counts), { axis: -1 });
       const lengths: ValueLike = rule === "sequence" ? np.maximum(lengthsOf(counts), 1) : (length ?? 1);
