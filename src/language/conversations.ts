@@ -17,7 +17,6 @@ import {
   checkOptions,
   EspalierError,
   type Options,
-  type OptionTable,
   option,
   resolveOptions,
   type Settings,
@@ -29,6 +28,26 @@ import { type Generated, generate, type Prompt, roundUp, tokenizerRow } from "./
 import { encodeKnown, type TextProblem } from "./lessons.ts";
 import { abortSignal, failureText, inTime, milliseconds, required } from "./rewards.ts";
 
+const toolTable = {
+  /** The text by which the model calls it. */
+  stop: option.text({ required: true }),
+  /**
+   * The answer to what the model said since the last answer, without the stop. Undefined ends the conversation.
+   * A failure that the model should learn from is an answer, too: catch it here.
+   */
+  call: required(
+    option.function<(said: string, call: ToolCall) => Answer | Promise<Answer>>(
+      "a function of what was said",
+      {},
+    ),
+  ),
+  /** Milliseconds for one answer. Default: 10000. */
+  timeout: option.number(milliseconds),
+  /** A call that throws or takes too long: ends everything, or ends its conversation and is counted. Default: "error". */
+  onFailure: option.oneOf(["error", "end"], {}),
+};
+type Answer = string | undefined;
+
 /**
  * A function that a model can call while it writes.
  *
@@ -38,19 +57,7 @@ import { abortSignal, failureText, inTime, milliseconds, required } from "./rewa
  * const calculator: Tool = { stop: "?", call: async (said) => `${evaluate(said)}.` };
  * ```
  */
-export interface Tool {
-  /** The text by which the model calls it. */
-  readonly stop: string;
-  /**
-   * The answer to what the model said since the last answer, without the stop. Undefined ends the conversation.
-   * A failure that the model should learn from is an answer, too: catch it here.
-   */
-  call(said: string, call: ToolCall): string | undefined | Promise<string | undefined>;
-  /** Milliseconds for one answer. Default: 10000. */
-  readonly timeout?: number;
-  /** A call that throws or takes too long: ends everything, or ends its conversation and is counted. Default: "error". */
-  readonly onFailure?: "error" | "end";
-}
+export interface Tool extends Options<typeof toolTable> {}
 
 /** A call of a {@link Tool}. */
 export interface ToolCall {
@@ -83,13 +90,6 @@ export interface Conversation {
 }
 
 const kind = "converse";
-const toolTable = {
-  stop: option.text({ required: true }),
-  call: option.made<Tool["call"]>("a function of what was said", () => true, { required: true }),
-  timeout: option.number(milliseconds),
-  onFailure: option.oneOf(["error", "end"], {}),
-} satisfies OptionTable<Tool>;
-
 const table = {
   /**
    * Tokens after the prompt, those of answers included, at most. Fewer where the model's context ends, of which less

@@ -240,11 +240,17 @@ export async function drawProblems(
       return made instanceof Promise ? await inTime(made, timeout, signal) : made;
     } catch (cause) {
       signal?.throwIfAborted();
-      const [code, fix] =
-        cause instanceof Late
-          ? ["LESSON_EMPTY", "let problem() answer, or raise timeout (lessonTimeout of textRollouts)"]
-          : ["LESSON_FAILED", "look at its function problem"];
-      throw lessonError(code, lesson, `failed to make a problem: ${failureText(cause)}`, fix, cause);
+      if (cause instanceof Late) {
+        const what = `has given no problem for ${timeout} ms`;
+        throw lessonError(
+          "LESSON_EMPTY",
+          lesson,
+          what,
+          "let problem() answer, or raise timeout (lessonTimeout of textRollouts)",
+        );
+      }
+      const what = `failed to make a problem: ${failureText(cause)}`;
+      throw lessonError("LESSON_FAILED", lesson, what, "look at its function problem", cause);
     }
   };
   for (let i = 0; i < count; i++) {

@@ -117,13 +117,14 @@ export async function scoreAll(
       rewards[i] = checkedReward(await judge(sample));
     } catch (cause) {
       if (codeOf(cause) === "REWARD_MODULE") throw cause;
-      const invalid = codeOf(cause) === "REWARD_INVALID";
       const where = `lesson "${sample.lesson}", sample ${i} (prompt ${shown(sample.prompt)}, text ${shown(sample.text)})`;
-      const what = `${where}: the reward ${invalid ? "" : "failed: "}${failureText(cause)}`;
-      const error = new EspalierError(invalid ? "REWARD_INVALID" : "REWARD_FAILED", what, {
-        fix: 'correct the reward function, or count such samples: onFailure (onRewardFailure of textRollouts): "zero" or "drop"',
-        cause,
-      });
+      const words = failureText(cause);
+      const fix =
+        'correct the reward function, or count such samples: onFailure (onRewardFailure of textRollouts): "zero" or "drop"';
+      const error =
+        codeOf(cause) === "REWARD_INVALID"
+          ? new EspalierError("REWARD_INVALID", `${where}: the reward ${words}`, { fix, cause })
+          : new EspalierError("REWARD_FAILED", `${where}: the reward failed: ${words}`, { fix, cause });
       if (onFailure === "error") throw error;
       failed[i] = error;
       dropped[i] = onFailure === "drop" ? 1 : 0;
@@ -209,9 +210,11 @@ async function readyThread(reward: RewardModule): Promise<RewardThread> {
     return thread;
   } catch (cause) {
     thread?.end();
-    const what = `the reward's module ${reward.module} failed: ${failureText(cause)}`;
-    const fix = `export a function ${reward.name}(sample) from that file`;
-    throw new EspalierError("REWARD_MODULE", what, { fix, cause });
+    const { module, name } = reward;
+    throw new EspalierError("REWARD_MODULE", `the reward's module ${module} failed: ${failureText(cause)}`, {
+      fix: `export a function ${name}(sample) from that file`,
+      cause,
+    });
   }
 }
 

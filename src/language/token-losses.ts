@@ -388,9 +388,11 @@ function tokensMade(kind: string, batch: TextBatch): Value {
     const wanted = axes.get(name);
     const fits = shape.length === 3 && String(shape.slice(0, wanted)) === String(value.shape);
     if (wanted === undefined || fits) continue;
-    const what = `${kind}: ${name} is ${value.type.text}, and mask is ${batch.mask.type.text}`;
-    const fix = "give [groups, samples, places], reward [groups, samples] and valid [groups]";
-    throw new EspalierError("SHAPE_MISMATCH", what, { fix });
+    throw new EspalierError(
+      "SHAPE_MISMATCH",
+      `${kind}: ${name} is ${value.type.text}, and mask is ${batch.mask.type.text}`,
+      { fix: "give [groups, samples, places], reward [groups, samples] and valid [groups]" },
+    );
   }
   const real = np.expandDims(np.notEqual(batch.valid, 0), [1, 2]);
   const known = np.greater(np.arange(shape[2] as number, { dtype: "i32" }), 0);
