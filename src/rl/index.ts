@@ -4,6 +4,7 @@ export { type Actor, loadActor, openActor } from "./acting/actor.ts";
 export {
   type Curriculum,
   type CurriculumEvent,
+  checkedLessons,
   curriculumHook,
   curriculumValues,
   type LessonResult,
@@ -96,7 +97,7 @@ export { tdLoss } from "./losses/td.ts";
 export { Columns } from "./on-policy/layout.ts";
 export { type OnPolicyOptions, policyFor } from "./on-policy/options.ts";
 export { type OnPolicyTask, onPolicyTask } from "./on-policy/task.ts";
-export { orRamp, positive } from "./option-rows.ts";
+export { orRamp, policy as policyRow, positive } from "./option-rows.ts";
 export { buildPolicy, loadPolicy } from "./policies/build.ts";
 export {
   categorical,

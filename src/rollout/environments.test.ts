@@ -13,12 +13,7 @@ import {
   type ResetOptions,
 } from "../rl/index.ts";
 import { Trainer } from "../trainer/index.ts";
-import {
-  type EnvironmentRolloutOptions,
-  environmentRollouts,
-  learnedFrom,
-  policyTask,
-} from "./environments.ts";
+import { environmentRollouts, learnedFrom, policyTask } from "./environments.ts";
 import type { NamedArrays, RolloutGenerator, ShapedArray } from "./rollout.ts";
 import { inProcessTransport } from "./transport.ts";
 import { arraysOf } from "./weights.ts";
@@ -31,7 +26,11 @@ const { signal } = new AbortController();
 const key = (n: number): Uint32Array => Uint32Array.of(7, n);
 
 /** A generator with weights. */
-function ready(env: string, spec: PolicySpec, options: Partial<EnvironmentRolloutOptions> = {}) {
+function ready(
+  env: string,
+  spec: PolicySpec,
+  options: Partial<Parameters<typeof environmentRollouts>[0]> = {},
+) {
   const policy = buildPolicy(spec, makeEnvironment(env));
   const params = policy.init(3, { engine });
   const generator = environmentRollouts({ env, policy: spec, count: 3, steps: 16, engine, ...options });

@@ -25,13 +25,13 @@ import {
   type Options,
   option,
   resolveOptions,
-  type Settings,
   unflatten,
 } from "../core/index.ts";
 import { compile, hostRandom, np, stopGradient, type Tensor, type Value } from "../engine/index.ts";
+import { required } from "../language/index.ts";
 import { asLoss, type Loss, type Named } from "../losses/index.ts";
 import type { Params } from "../nn/index.ts";
-import { adam, chain, clipByGlobalNorm, type Optimizer } from "../optim/index.ts";
+import { adam, chain, clipByGlobalNorm } from "../optim/index.ts";
 import {
   advantages,
   Columns,
@@ -46,24 +46,18 @@ import {
   type Player,
   type Policy,
   type PolicyOutputs,
-  type PolicySpec,
   playEpisodes,
   policyFor,
   policyLoss,
+  policyRow,
   spacesSetting,
   type VectorEnvironment,
   valueLoss,
   vectorEnvironment,
 } from "../rl/index.ts";
-import type { Stateful, StateTree } from "../state/index.ts";
+import type { StateTree } from "../state/index.ts";
 import type { Setting } from "../trainer/index.ts";
-import {
-  type GeneratorRequest,
-  type NamedArrays,
-  plainArrays,
-  type RolloutGenerator,
-  scoresOf,
-} from "./rollout.ts";
+import { type NamedArrays, plainArrays, type RolloutGenerator, scoresOf } from "./rollout.ts";
 import { type RolloutTask, rolloutTask, rolloutTaskRows } from "./task.ts";
 import { arraysOf, WeightsReceiver } from "./weights.ts";
 
@@ -72,17 +66,15 @@ const kind = "environmentRollouts";
 /** An environment and a policy for it, on which a trainer and its workers must agree. */
 const gameRows = {
   /** The name of an environment, or a function that makes one. */
-  env: option.made<string | (() => Environment), { readonly required: true }>(
-    'the name of an environment, such as "CartPole-v1", or a function that makes one',
-    (value) => typeof value !== "object",
-    { required: true },
+  env: required(
+    option.made<string | (() => Environment)>(
+      'the name of an environment, such as "CartPole-v1", or a function that makes one',
+      (value) => typeof value !== "object",
+      {},
+    ),
   ),
   /** A policy or its spec. Default: two towers of two layers of 64, as PPO has them. */
-  policy: option.made<Policy | PolicySpec>(
-    'a policy, or its spec such as { encoder: { kind: "mlp" } }',
-    (value) => typeof value === "object" && value !== null,
-    {},
-  ),
+  policy: policyRow,
 };
 type Game = Options<typeof gameRows>;
 
@@ -101,9 +93,6 @@ const table = {
   engine: rolloutTaskRows.engine,
 };
 
-/** Options of {@link environmentRollouts}. */
-export interface EnvironmentRolloutOptions extends Options<typeof table> {}
-
 /**
  * Makes rollouts of an ordinary environment: each is a stretch of `steps` steps of `count` environments, whose episodes
  * go on in the next one. Every lesson has environments of its own, which wait in the middle of their episodes while
@@ -115,8 +104,124 @@ export interface EnvironmentRolloutOptions extends Options<typeof table> {}
  * const task = policyTask({ ...game, generator: environmentRollouts({ ...game, count: 8, steps: 32 }) });
  * ```
  */
-export function environmentRollouts(options: EnvironmentRolloutOptions): RolloutGenerator {
-  return new EnvironmentRollouts(resolveOptions(kind, options, table));
+export function environmentRollouts(options: Options<typeof table>): RolloutGenerator {
+  const { env, count, steps, engine, ...settings } = resolveOptions(kind, options, table);
+  const { policy, name, lessons: known = [name] } = describe(kind, { env, ...settings });
+  const lessons = settings.lessons ?? known;
+  const indexOf = (lesson: string): number => lessonOf(kind, { name, lessons: known }, lesson);
+  for (const lesson of lessons) indexOf(lesson);
+  const where = { ...(engine !== undefined && { engine }) };
+  const receiver = new WeightsReceiver(kind, policy.init(0, where));
+  const { actions, parameters } = policy.distribution;
+  const columns = new Columns({
+    acted: [actions],
+    action: [actions],
+    logProb: [],
+    value: [],
+    parameters: [parameters],
+  });
+  const act = actProgram(policy, columns);
+  /** By lesson, from its first rollout on. */
+  const played = new Map<string, Playing>();
+
+  function begin(lesson: string): Playing {
+    const vector = vectorEnvironment({ make: env, count });
+    vector.nextLessons.fill(indexOf(lesson));
+    const memory = compile(() => policy.initialState(vector.rows), where)() as Params<Tensor>;
+    const playing = { vector, memory };
+    played.set(lesson, playing);
+    return playing;
+  }
+
+  function close(): void {
+    for (const { vector } of played.values()) vector.close();
+    played.clear();
+  }
+
+  function setState(state: StateTree): void {
+    const saved = Object.entries(isPlainObject(state) ? state : { state }).map(([lesson, part]) => {
+      const { vector, memory } = (isPlainObject(part) ? part : {}) as {
+        vector?: StateTree;
+        memory?: NamedArrays;
+      };
+      if (vector && memory && lessons.includes(lesson)) return { lesson, vector, memory };
+      throw new EspalierError("STATE_INVALID", `this is not a state of rollouts of ${name}: "${lesson}"`, {
+        fix: "restore it into rollouts of the same environment and lessons",
+      });
+    });
+    close();
+    for (const { lesson, vector, memory } of saved) {
+      const playing = begin(lesson);
+      playing.vector.setState(vector);
+      playing.memory = new WeightsReceiver(kind, playing.memory).take(memory);
+    }
+  }
+
+  return {
+    lessons,
+    setParams: (weights) => void receiver.take(weights),
+    rollout: async ({ lesson, key, signal }) => {
+      const { hostBits, hostFoldIn } = hostRandom;
+      // Not later: a rollout that is cut would leave environments in a state that no key leads to.
+      signal.throwIfAborted();
+      const { params } = receiver;
+      let playing = played.get(lesson);
+      if (!playing) {
+        playing = begin(lesson);
+        playing.vector.reset((hostBits(hostFoldIn(key, firstSeed), 1)[0] as number) >>> 1);
+      }
+      const { vector } = playing;
+      const memory = await arraysOf(playing.memory);
+      const recorded: Record<string, Float32Array[]> = {};
+      const record = (fields: Readonly<Record<string, ArrayLike<number>>>): void => {
+        for (const [name, values] of Object.entries(fields)) {
+          recorded[name] ??= [];
+          recorded[name].push(new Float32Array(values));
+        }
+      };
+      for (let t = 0; t < steps; t++) {
+        const seen = seenOf(vector);
+        record(seen);
+        const { drawn, memory } = act(params, playing.memory, seen, hostFoldIn(key, t));
+        playing.memory = memory as Params<Tensor>;
+        const { acted, ...chosen } = columnsIn(drawn.readSync() as Float32Array, columns);
+        drawn.dispose();
+        record(chosen);
+        vector.step(acted as Float32Array);
+        const { rewards: reward, terminated, truncated } = vector;
+        record({ reward, terminated, truncated });
+      }
+      record(seenOf(vector));
+      const remembered = Object.entries(memory).map(([name, array]) => [`memory.${name}`, array] as const);
+      return {
+        ...episodeScores(vector.ended(), vector.infos?.()),
+        arrays: { ...byRows(recorded, vector.rows), ...Object.fromEntries(remembered) },
+      };
+    },
+    evaluate: async ({ lesson, key, signal, examples }) =>
+      episodeScores(
+        await playEpisodes({
+          player: playerOf(policy),
+          state: { params: receiver.params as StateTree },
+          env,
+          episodes: examples,
+          lesson: indexOf(lesson),
+          seed: (hostRandom.hostBits(key, 1)[0] as number) >>> 1,
+          signal,
+        }),
+      ),
+    state: {
+      varies: true, // Lessons appear one by one.
+      getState: async () => {
+        const all: Record<string, StateTree> = {};
+        for (const [lesson, { vector, memory }] of played)
+          all[lesson] = { vector: vector.getState(), memory: plainArrays(await arraysOf(memory)) };
+        return all;
+      },
+      setState,
+    },
+    close,
+  };
 }
 
 /** Makes an environment to read its name, lessons and spaces. */
@@ -133,150 +238,6 @@ interface Playing {
   memory: Params<Tensor>;
 }
 
-class EnvironmentRollouts implements RolloutGenerator {
-  readonly lessons: readonly string[];
-  readonly state: Stateful = {
-    varies: true, // Lessons appear one by one.
-    getState: async () => {
-      const all: Record<string, StateTree> = {};
-      for (const [lesson, { vector, memory }] of this.#playing)
-        all[lesson] = { vector: vector.getState(), memory: plainArrays(await arraysOf(memory)) };
-      return all;
-    },
-    setState: (state) => this.#setState(state),
-  };
-  readonly #options: Settings<typeof table>;
-  readonly #game: ReturnType<typeof describe>;
-  readonly #receiver: WeightsReceiver;
-  readonly #drawn: Columns;
-  readonly #act: ReturnType<typeof actProgram>;
-  /** By lesson, from its first rollout on. */
-  readonly #playing = new Map<string, Playing>();
-
-  constructor(options: Settings<typeof table>) {
-    this.#options = options;
-    this.#game = describe(kind, options);
-    const { policy, name, lessons = [name] } = this.#game;
-    const { actions, parameters } = policy.distribution;
-    this.lessons = options.lessons ?? lessons;
-    for (const lesson of this.lessons) this.#index(lesson);
-    this.#receiver = new WeightsReceiver(kind, policy.init(0, this.#where));
-    this.#drawn = new Columns({
-      acted: [actions],
-      action: [actions],
-      logProb: [],
-      value: [],
-      parameters: [parameters],
-    });
-    this.#act = actProgram(policy, this.#drawn);
-  }
-
-  get #where() {
-    const { engine } = this.#options;
-    return { ...(engine !== undefined && { engine }) };
-  }
-
-  setParams(weights: Params<Tensor> | NamedArrays): void {
-    this.#receiver.take(weights);
-  }
-
-  async rollout({ lesson, key, signal }: GeneratorRequest) {
-    const { hostBits, hostFoldIn } = hostRandom;
-    const { steps } = this.#options;
-    // Not later: a rollout that is cut would leave environments in a state that no key leads to.
-    signal.throwIfAborted();
-    const { params } = this.#receiver;
-    let playing = this.#playing.get(lesson);
-    if (!playing) {
-      playing = this.#begin(lesson);
-      playing.vector.reset((hostBits(hostFoldIn(key, firstSeed), 1)[0] as number) >>> 1);
-    }
-    const { vector } = playing;
-    const memory = await arraysOf(playing.memory);
-    const recorded: Record<string, Float32Array[]> = {};
-    const record = (fields: Readonly<Record<string, ArrayLike<number>>>): void => {
-      for (const [name, values] of Object.entries(fields)) {
-        recorded[name] ??= [];
-        recorded[name].push(new Float32Array(values));
-      }
-    };
-    for (let t = 0; t < steps; t++) {
-      const seen = seenOf(vector);
-      record(seen);
-      const { drawn, memory } = this.#act(params, playing.memory, seen, hostFoldIn(key, t));
-      playing.memory = memory as Params<Tensor>;
-      const { acted, ...chosen } = columnsIn(drawn.readSync() as Float32Array, this.#drawn);
-      drawn.dispose();
-      record(chosen);
-      vector.step(acted as Float32Array);
-      const { rewards: reward, terminated, truncated } = vector;
-      record({ reward, terminated, truncated });
-    }
-    record(seenOf(vector));
-    const remembered = Object.entries(memory).map(([name, array]) => [`memory.${name}`, array] as const);
-    return {
-      ...episodeScores(vector.ended(), vector.infos?.()),
-      arrays: { ...byRows(recorded, vector.rows), ...Object.fromEntries(remembered) },
-    };
-  }
-
-  async evaluate({ lesson, key, signal, examples }: GeneratorRequest & { readonly examples: number }) {
-    const played = await playEpisodes({
-      player: playerOf(this.#game.policy),
-      state: { params: this.#receiver.params as StateTree },
-      env: this.#options.env,
-      episodes: examples,
-      lesson: this.#index(lesson),
-      seed: (hostRandom.hostBits(key, 1)[0] as number) >>> 1,
-      signal,
-    });
-    return episodeScores(played);
-  }
-
-  close(): void {
-    for (const { vector } of this.#playing.values()) vector.close();
-    this.#playing.clear();
-  }
-
-  /** The index of a lesson in the environment. */
-  #index(lesson: string): number {
-    const { name, lessons } = this.#game;
-    return lessons === undefined && lesson === name ? 0 : lessonOf(kind, { name, lessons }, lesson);
-  }
-
-  #begin(lesson: string): Playing {
-    const { env, count } = this.#options;
-    const index = this.#index(lesson);
-    const vector = vectorEnvironment({ make: env, count });
-    vector.nextLessons.fill(index);
-    const memory = compile(() => this.#game.policy.initialState(vector.rows), this.#where)();
-    const playing = { vector, memory: memory as Params<Tensor> };
-    this.#playing.set(lesson, playing);
-    return playing;
-  }
-
-  #setState(state: StateTree): void {
-    const saved = Object.entries(isPlainObject(state) ? state : { state }).map(([lesson, part]) => {
-      const { vector, memory } = (isPlainObject(part) ? part : {}) as {
-        vector?: StateTree;
-        memory?: NamedArrays;
-      };
-      if (vector && memory && this.lessons.includes(lesson)) return { lesson, vector, memory };
-      throw new EspalierError(
-        "STATE_INVALID",
-        `this is not a state of rollouts of ${this.#game.name}: "${lesson}"`,
-        { fix: "restore it into rollouts of the same environment and lessons" },
-      );
-    });
-    this.close();
-    for (const { lesson, vector, memory } of saved) {
-      const playing = this.#begin(lesson);
-      playing.vector.setState(vector);
-      playing.memory = new WeightsReceiver(kind, playing.memory).take(memory);
-    }
-  }
-}
-
 /** Folded into a rollout's key, whose other uses are counted by steps. */
 const firstSeed = 2 ** 31 - 1;
 
@@ -289,7 +250,6 @@ const seenOf = ({ observations, resets, actionMasks }: VectorEnvironment) => ({
   ...(actionMasks && { mask: actionMasks }),
 });
 
-/** One step of the policy for all rows. */
 const actProgram = (policy: Policy, columns: Columns) =>
   compile(
     (params: Params, memory: Named, seen: Seen, key: Value) => {
@@ -327,7 +287,6 @@ function byRows(recorded: Readonly<Record<string, readonly Float32Array[]>>, row
   return Object.fromEntries(arrays);
 }
 
-/** The columns of a table, each with its rows one after the other. */
 function columnsIn(table: Float32Array, columns: Columns): Readonly<Record<string, Float32Array>> {
   const { names, width } = columns;
   const starts = [...names.map((name) => columns.at(name)), width];
@@ -341,7 +300,6 @@ function columnsIn(table: Float32Array, columns: Columns): Readonly<Record<strin
   return Object.fromEntries(names.map((name, i) => [name, column(i)]));
 }
 
-/** Scores of episodes, and metrics of them. */
 function episodeScores(
   ended: readonly Pick<EpisodeResult, "return" | "length">[],
   infos: Readonly<Record<string, number>> = {},
@@ -359,10 +317,8 @@ function episodeScores(
 
 const playerOf = (policy: Policy): Player => ({ policy, reads: ["params"] });
 
-/** Units of rollouts, as a program gets them. */
 type Units = Readonly<Record<string, Value>>;
 
-/** The outputs of the pass that losses share. */
 interface Learned {
   /** Rows of experience, with V-trace's advantages and targets. */
   readonly experience: Experience;
@@ -374,13 +330,12 @@ const taskTable = {
   ...rolloutTaskRows,
   ...gameRows,
   /** Losses of reinforcement learning. Default: PPO's, [policyLoss(), valueLoss(), entropyLoss()]. */
-  losses: option.made<readonly Loss<Experience, PolicyOutputs>[]>(
+  losses: option.list<Loss<Experience, PolicyOutputs>>(
     "a list of losses such as [policyLoss(), valueLoss(), entropyLoss()]",
-    Array.isArray,
     {},
   ),
   /** Default: Adam at 1e-3, with gradients clipped to a norm of 0.5. */
-  optimizer: option.made<Optimizer>(rolloutTaskRows.optimizer.is, rolloutTaskRows.optimizer.accepts, {}),
+  optimizer: { ...rolloutTaskRows.optimizer, required: false as const },
   /** Rows of a rollout in a batch. Default: 8. */
   batchSize: option.integer({ min: 1, default: 8 }),
   /** Updates of an epoch. Default: 10. */
@@ -397,9 +352,6 @@ const taskTable = {
     {},
   ),
 };
-
-/** Options of {@link policyTask}: those of `rolloutTask` for a policy. */
-export interface PolicyTaskOptions extends Options<typeof taskTable> {}
 
 /** A task that trains a policy from rollouts. */
 export interface PolicyTask extends RolloutTask {
@@ -421,7 +373,7 @@ export interface PolicyTask extends RolloutTask {
  * await new Trainer({ task, config: { epochs: 400 } }).train();
  * ```
  */
-export function policyTask(options: PolicyTaskOptions): PolicyTask {
+export function policyTask(options: Options<typeof taskTable>): PolicyTask {
   const kind = "policyTask";
   const settings = resolveOptions(kind, options, taskTable);
   const { env: _, policy: __, losses, gamma, lambda, vtrace, ...rest } = settings;
@@ -517,7 +469,6 @@ export function learnedFrom(policy: Policy, params: Params, units: Units, target
   };
 }
 
-/** The recurrent state before the units. */
 function memoryIn(policy: Policy, units: Units): Named {
   if (!policy.recurrent) return {};
   const shape = flatten(policy.initialState(1), []);

@@ -17,13 +17,18 @@ import {
   type Settings,
 } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
-import { type HookContext, type HookSettings, PeriodicHook, type Slot } from "../hooks/index.ts";
-import { required, withMethods } from "../language/index.ts";
+import {
+  compositeHook,
+  type HookContext,
+  type HookSettings,
+  PeriodicHook,
+  type Slot,
+} from "../hooks/index.ts";
 import { curriculumValues } from "../rl/index.ts";
 import { every, type Schedule } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
 import { evaluationScores } from "../trainer/index.ts";
-import type { EvaluatedScores } from "./rollout.ts";
+import { type EvaluatedScores, resultOf } from "./rollout.ts";
 import type { optionTable, WorkerContext, WorkerHook } from "./worker.ts";
 
 // The hooks of document 002. Each has `run` and no handler, so that any host calls it at the end of its steps: the
@@ -36,25 +41,21 @@ const periodTable = {
   /** The first step at which it may run. Default: 0. */
   startStep: option.integer({ min: 0, default: 0 }),
   /** Instead of a frequency. */
-  schedule: withMethods<Schedule>("a schedule: every({ steps: 100 })", "due"),
+  schedule: option.object<Schedule>("a schedule: every({ steps: 100 })", ["due"], {}),
   /** Default: follows from what it does and when. */
   name: option.text({}),
 };
 
-/** When one of these hooks runs, and its name. */
-export interface PeriodOptions extends Options<typeof periodTable> {}
+type PeriodOptions = Options<typeof periodTable>;
 
 /** The period of a hook and its name: `logging-100`. */
-function periodOf(what: string, { frequency, startStep, schedule, name }: Settings<typeof periodTable>) {
-  if (schedule && frequency !== undefined)
+function periodOf(what: string, settings: Settings<typeof periodTable>) {
+  const { frequency = 100, startStep, schedule } = settings;
+  if (schedule && settings.frequency !== undefined)
     throw badOption(what, "it has a frequency and a schedule", "give one of the two");
-  if (schedule) return { schedule, name: name ?? `${what}-${schedule.describe().replaceAll(/\W+/g, "-")}` };
-  const steps = frequency ?? 100;
-  return {
-    frequency: steps,
-    startStep,
-    name: name ?? `${what}-${steps}${startStep > 0 ? `-from-${startStep}` : ""}`,
-  };
+  const steps = `${frequency}${startStep > 0 ? `-from-${startStep}` : ""}`;
+  const name = settings.name ?? `${what}-${schedule?.describe().replaceAll(/\W+/g, "-") ?? steps}`;
+  return schedule ? { schedule, name } : { frequency, startStep, name };
 }
 
 const evaluationTable = {
@@ -72,8 +73,7 @@ const evaluationTable = {
   primary: option.flag({ default: false }),
 };
 
-/** Options of {@link EvaluationHook}. */
-export interface EvaluationHookOptions extends Options<typeof evaluationTable> {}
+type EvaluationHookOptions = Options<typeof evaluationTable>;
 
 /**
  * Evaluates a rollout worker's weights on episodes that training never sees, and logs the scores under its name: for
@@ -102,29 +102,22 @@ export class EvaluationHook extends PeriodicHook<WorkerContext> {
 
   override async run(context: WorkerContext): Promise<Readonly<Record<string, number>>> {
     const { worker, lessonId, counters, slots } = context;
+    const { name } = this;
     if (worker === undefined)
-      throw new EspalierError(
-        "HOOK_INVALID",
-        `hook "${this.name}" evaluates the weights of a rollout worker`,
-        {
-          fix: "register it on a RolloutWorker; a trainer has evaluationHook of espalier/rl",
-        },
-      );
+      throw new EspalierError("HOOK_INVALID", `hook "${name}" evaluates the weights of a rollout worker`, {
+        fix: "register it on a RolloutWorker; a trainer has evaluationHook of espalier/rl",
+      });
     const found = await worker.evaluate({
       lessons: this.#all || lessonId === undefined ? worker.lessons : [lessonId],
       examples: this.#examples,
-      key: hostRandom.hostFoldIn(context.rng, nameWords(this.name)[0]),
+      key: hostRandom.hostFoldIn(context.rng, nameWords(name)[0]),
     });
     const scores = scoresOf(found);
-    context.log(scores, this.name);
+    context.log(scores, name);
     if (this.provides.length > 0) {
       slots.set(evaluationScores, { scores, counters });
       const results = Object.entries(found).filter(([, { episodes }]) => episodes > 0);
-      worker.curriculum.evaluated(
-        results.map(([name, { episodes, return: mean, positive }]) => {
-          return { lesson: worker.lessons.indexOf(name), episodes, return: mean, positive };
-        }),
-      );
+      worker.curriculum.evaluated(results.map(([name, each]) => resultOf(worker.lessons, name, each)));
       context.log(curriculumValues(worker.curriculum), "curriculum");
     }
     return Object.fromEntries(Object.entries(scores).map(([name, score]) => [`${this.name}/${name}`, score]));
@@ -132,16 +125,14 @@ export class EvaluationHook extends PeriodicHook<WorkerContext> {
 }
 
 /**
- * Makes an {@link EvaluationHook}: evaluates a rollout worker's weights now and then.
+ * Makes an {@link EvaluationHook}.
  *
  * @example
  * ```ts
  * worker.registerHook(evaluationHook({ frequency: 5 }));
- * worker.registerHook(evaluationHook({ frequency: 50 }));
  * ```
  */
-export const evaluationHook = (options: EvaluationHookOptions = {}): EvaluationHook =>
-  new EvaluationHook(options);
+export const evaluationHook = (options?: EvaluationHookOptions) => new EvaluationHook(options);
 
 /** Scores by name: of each lesson, and of all episodes together. */
 function scoresOf(found: Readonly<Record<string, EvaluatedScores>>): Readonly<Record<string, number>> {
@@ -180,9 +171,6 @@ export function defaultHooks(settings: Settings<typeof optionTable>): readonly W
   ];
 }
 
-/** Values that a hook logs. */
-type Values = Readonly<Record<string, unknown>>;
-
 /**
  * Logs the state of its host now and then, under its name: the counters, and of a worker the lesson and the numbers of
  * its metadata.
@@ -207,11 +195,11 @@ export class LoggingHook extends PeriodicHook {
 
 const metricsTable = {
   ...periodTable,
-  metrics: required(option.made("a function of the context", (value) => typeof value === "function", {})),
+  metrics: option.function("a function of the context", { required: true }),
 };
 
-/** Options of {@link MetricsHook}. */
-export interface MetricsOptions<C extends HookContext> extends PeriodOptions {
+type Values = Readonly<Record<string, unknown>>;
+interface MetricsOptions<C extends HookContext> extends PeriodOptions {
   /** Measures: a number or a text by name. */
   readonly metrics: (context: C) => Values | Promise<Values>;
 }
@@ -252,13 +240,10 @@ const checkpointTable = {
   ...periodTable,
   /** Where checkpoints lie; or `store`. */
   directory: option.text({}),
-  store: withMethods<CheckpointStore>('a store: localStore("runs/worker-0")', "lock"),
+  store: option.object<CheckpointStore>('a store: localStore("runs/worker-0")', ["lock"], {}),
   /** Which checkpoints stay. Default: all. */
-  keep: option.made<Keep>("which stay: { last: 3 }", (value) => typeof value === "object", {}),
+  keep: option.object<Keep>("which stay: { last: 3 }", [], {}),
 };
-
-/** Options of {@link CheckpointHook}. */
-export interface CheckpointOptions extends Options<typeof checkpointTable> {}
 
 /**
  * Saves the whole state of its host now and then: frozen when all hooks of the step have run, and written while the host
@@ -275,7 +260,7 @@ export interface CheckpointOptions extends Options<typeof checkpointTable> {}
 export class CheckpointHook extends PeriodicHook<SavedContext> {
   readonly #manager: CheckpointManager;
 
-  constructor(options: CheckpointOptions) {
+  constructor(options: Options<typeof checkpointTable>) {
     const settings = resolveOptions("CheckpointHook", options, checkpointTable);
     super(periodOf("checkpoint", settings));
     const { directory, keep } = settings;
@@ -324,11 +309,12 @@ export class CompositeHook<C extends HookContext = HookContext> implements HookS
 
   constructor(hooks: readonly HookSettings<C>[], options: { readonly name?: string } = {}) {
     checkNames("CompositeHook", options, ["name"]);
-    if (!Array.isArray(hooks) || hooks.length === 0)
-      throw new EspalierError("HOOK_INVALID", "a composite hook has no hooks", {
-        fix: "write new CompositeHook([first, second])",
-      });
-    this.name = options.name ?? hooks.map(({ name }) => name).join(" + ");
-    this.children = hooks;
+    this.name =
+      options.name ??
+      [hooks ?? []]
+        .flat()
+        .map(({ name }) => name)
+        .join(" + ");
+    this.children = compositeHook({ name: this.name, hooks }).children;
   }
 }

@@ -59,10 +59,8 @@ type StartMessage = Extract<ToWorker, { readonly kind: "start" }>;
 /** 0 says that there was nothing more to do; with others a process is replaced while the trainer is there. */
 const exitCode = (state: "running" | "terminated" | "orphaned"): number => (state === "terminated" ? 143 : 0);
 
-/** A rollout worker, as a process runs it. */
 type ProcessWorker = Pick<RolloutWorker, "run">;
 
-/** The worker that an export of a module makes. */
 export async function makeWorker(
   { module, export: name, start }: Pick<StartMessage, "module" | "export" | "start">,
   link: WorkerLink,
@@ -132,7 +130,6 @@ function processLink() {
       if (message.kind === "weights") newest.set(message.weights);
       else sent.get(message.n)?.();
     },
-    /** The channel is gone. */
     lost: (): void => {
       const file = newest.current?.file;
       newest.close();

@@ -17,17 +17,17 @@ import {
   badOption,
   EspalierError,
   environmentVariable,
-  isPlainObject,
   node,
   type Options,
   option,
   resolveOptions,
 } from "../core/index.ts";
 import { ownFile, tsxFor } from "../engine/index.ts";
+import { required } from "../language/index.ts";
 import type { Stateful } from "../state/index.ts";
 import { patience } from "./process-main.ts";
 import type { Rollout, Transport, WorkerLink } from "./rollout.ts";
-import { type SharedWeights, WeightFiles } from "./shared-weights.ts";
+import { type SharedWeights, weightFiles } from "./shared-weights.ts";
 import { capacityOption, checkWeights, RolloutQueue, workersEnded } from "./transport.ts";
 
 /** What a module gets to make the worker of a process with. */
@@ -41,7 +41,6 @@ export interface WorkerStart<O = unknown> {
   readonly options: O;
 }
 
-/** A message to a worker process. */
 export type ToWorker =
   | {
       readonly kind: "start";
@@ -62,10 +61,8 @@ const optionTable = {
    * The file that makes workers, as a path or URL. Every process imports it: where it trains too, it does so only
    * `if (!isWorkerProcess())`.
    */
-  module: option.made<string, { readonly required: true }>(
-    "a file, such as import.meta.url or a path",
-    (value) => typeof value === "string" && value !== "",
-    { required: true },
+  module: required(
+    option.made<string>("a file, such as import.meta.url or a path", option.text({}).accepts, {}),
   ),
   /** Its export: a function of a {@link WorkerStart} that gives a RolloutWorker. Default: "worker". */
   name: option.text({ default: "worker" }),
@@ -76,13 +73,10 @@ const optionTable = {
   /** Rollouts that wait for the trainer; a worker that sends one more waits itself. Default: 8. */
   capacity: capacityOption,
   /** Environment variables beside those of this process. */
-  env: option.made<Readonly<Record<string, string>>>("environment variables", isPlainObject, {}),
+  env: option.object<Readonly<Record<string, string>>>("environment variables", [], {}),
   /** Called with each process that is started. */
-  started: option.made<(pid: number, name: string) => void>("a function", (v) => typeof v === "function", {}),
+  started: option.function<(pid: number, name: string) => void>("a function", {}),
 };
-
-/** Options of {@link workerProcesses}. */
-export interface WorkerProcessesOptions extends Options<typeof optionTable> {}
 
 /** A transport whose workers are processes: {@link workerProcesses}. */
 export interface WorkerProcesses extends Transport {
@@ -114,35 +108,46 @@ const firstDelay = 100;
  * await transport.close();
  * ```
  */
-export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesses {
+export function workerProcesses(options: Options<typeof optionTable>): WorkerProcesses {
   const settings = resolveOptions("workerProcesses", options, optionTable);
   checkMessage(options.options);
   const command = commandFor(options.module);
   const queue = new RolloutQueue(settings.capacity);
-  const files = new WeightFiles();
-  const places = Array.from(
-    { length: settings.count },
-    (_, index): Place => ({ index, state: "empty", failures: 0 }),
-  );
-  let state: "idle" | "running" | "ended" = "idle";
+  const files = weightFiles();
+  const running = new Set<WorkerProcess>();
+  const over = new AbortController();
   let newest: SharedWeights | undefined;
+  let begun = false;
   let processes = 0;
   let replaced = 0;
   let closing: Promise<void> | undefined;
 
-  function start(place: Place): void {
-    const name = `worker-${place.index}.${++processes}`;
-    const worker = startProcess(command.args, name, settings.env);
-    place.state = worker;
+  /** Keeps a process at a place until it has nothing more to do: one that dies is replaced. */
+  async function keep(index: number): Promise<void> {
+    for (let failures = 0; ; replaced++) {
+      const name = `worker-${index}.${++processes}`;
+      const worker = startProcess(command.args, name, settings.env);
+      running.add(worker);
+      settings.started?.(worker.child.pid ?? 0, name);
+      const start = { name, index, options: settings.options };
+      worker.tell({ kind: "start", module: command.module, export: settings.name, start });
+      if (newest) worker.tell({ kind: "weights", weights: newest });
+      const delivered = await takeFrom(worker);
+      running.delete(worker);
+      if (over.signal.aborted || worker.child.exitCode === 0) return;
+      failures = delivered ? 0 : failures + 1;
+      if (failures > attempts)
+        return fail(workerFailed(worker.name, await worker.ended, await worker.output()));
+      const delay = failures === 0 ? 0 : firstDelay * 2 ** (failures - 1);
+      const { signal } = over;
+      await node.timersPromises.setTimeout(delay, undefined, { signal }).catch(() => undefined);
+      if (over.signal.aborted) return;
+    }
+  }
+
+  /** Puts rollouts of a process into the queue until it has ended. True where there were some. */
+  async function takeFrom(worker: WorkerProcess): Promise<boolean> {
     let delivered = false;
-    settings.started?.(worker.child.pid ?? 0, name);
-    worker.tell({
-      kind: "start",
-      module: command.module,
-      export: settings.name,
-      start: { name, index: place.index, options: settings.options },
-    });
-    if (newest) worker.tell({ kind: "weights", weights: newest });
     const waiting = new Map<number, AbortController>();
     worker.child.on("message", async (message: ToTrainer) => {
       if (message.kind === "cancel") return waiting.get(message.n)?.abort();
@@ -159,29 +164,10 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
         waiting.delete(n);
       }
     });
-    void worker.ended.then((how) => {
-      worker.child.removeAllListeners("message");
-      for (const controller of waiting.values()) controller.abort();
-      place.state = "empty";
-      place.failures = delivered ? 0 : place.failures + 1;
-      if (state === "running") void replace(place, worker, how);
-    });
-  }
-
-  /** Starts another process in a place whose process has ended, where it died. */
-  async function replace(place: Place, worker: WorkerProcess, how: string): Promise<void> {
-    if (worker.child.exitCode === 0) {
-      place.state = "done";
-      if (places.every((one) => one.state === "done")) fail(workersEnded());
-    } else if (place.failures > attempts) {
-      fail(workerFailed(`${worker.name}, ${how}`, await worker.output()));
-    } else {
-      const delay = place.failures === 0 ? 0 : firstDelay * 2 ** (place.failures - 1);
-      place.state = setTimeout(() => {
-        replaced++;
-        start(place);
-      }, delay);
-    }
+    await worker.ended;
+    worker.child.removeAllListeners("message");
+    for (const controller of waiting.values()) controller.abort();
+    return delivered;
   }
 
   function fail(error: EspalierError): void {
@@ -190,22 +176,21 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
   }
 
   async function endAll(): Promise<void> {
-    state = "ended";
-    for (const place of places)
-      if (typeof place.state === "object" && !isRunning(place.state)) clearTimeout(place.state);
-    await Promise.all(running().map((worker) => worker.end()));
+    over.abort();
+    await Promise.all([...running].map((worker) => worker.end()));
   }
 
-  const running = (): readonly WorkerProcess[] => places.map(({ state }) => state).filter(isRunning);
   return {
     publish: async (weights) => {
       checkWeights(weights);
       queue.checkOpen();
       newest = files.write(weights);
-      for (const worker of running()) worker.tell({ kind: "weights", weights: newest });
+      for (const worker of running) worker.tell({ kind: "weights", weights: newest });
       files.removePrevious(newest);
-      if (state === "idle") for (const place of places) start(place);
-      state = "running";
+      if (begun) return;
+      begun = true;
+      const places = Array.from({ length: settings.count }, (_, index) => keep(index));
+      void Promise.all(places).then(() => over.signal.aborted || fail(workersEnded()), fail);
     },
     take: async (waiting) => {
       const staysAlive = setInterval(() => undefined, 2 ** 30);
@@ -216,10 +201,10 @@ export function workerProcesses(options: WorkerProcessesOptions): WorkerProcesse
       }
     },
     get stats() {
-      return { ...queue.counts, workers: running().length, replaced };
+      return { ...queue.counts, workers: running.size, replaced };
     },
     get pids() {
-      return running().flatMap(({ child }) => child.pid ?? []);
+      return [...running].flatMap(({ child }) => child.pid ?? []);
     },
     state: {
       getState: () => ({ processes }),
@@ -258,22 +243,10 @@ function withOwnMemory(rollout: Rollout): Rollout {
   return { ...rollout, arrays: Object.fromEntries(arrays) };
 }
 
-/** The place of a process, which others take after it. */
-interface Place {
-  readonly index: number;
-  /** Its process, the timer of the next, nothing yet, or nothing any more. */
-  state: WorkerProcess | NodeJS.Timeout | "empty" | "done";
-  /** Processes in a row that died before their first rollout. */
-  failures: number;
-}
-
-const isRunning = (state: Place["state"]): state is WorkerProcess =>
-  typeof state === "object" && "child" in state;
-
-const workerFailed = (last: string, output: string): EspalierError =>
+const workerFailed = (name: string, how: string, output: string): EspalierError =>
   new EspalierError(
     "WORKER_FAILED",
-    `${attempts + 1} worker processes in a row have died before their first rollout; the last, ${last}${
+    `${attempts + 1} worker processes in a row have died before their first rollout; the last, ${name}, ${how}${
       output === "" ? ", and said nothing" : `:\n${output}`
     }`,
     { fix: "mend what it says, or if it was killed look for what kills it: often memory (fewer processes)" },
@@ -319,7 +292,7 @@ export const workerVariable = "ESPALIER_WORKER";
 
 type WorkerProcess = ReturnType<typeof startProcess>;
 
-function startProcess(args: readonly string[], name: string, env: WorkerProcessesOptions["env"]) {
+function startProcess(args: readonly string[], name: string, env: Options<typeof optionTable>["env"]) {
   const child: ChildProcess = node.childProcess.spawn(process.execPath, [...args], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     // Typed arrays travel as they are.
@@ -332,7 +305,6 @@ function startProcess(args: readonly string[], name: string, env: WorkerProcesse
   const said: string[] = [];
   void passOn(child.stdout, name, []);
   const written = passOn(child.stderr, name, said);
-  /** How it ended. */
   const ended = new Promise<string>((resolve) => {
     child.on("error", ({ message }) => {
       // Also a message that could not be sent any more; then the process is about to end.

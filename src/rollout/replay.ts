@@ -3,8 +3,7 @@ import { type HostArray, hostRandom } from "../engine/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import { type NamedArrays, plainArrays, type Rollout, type ShapedArray, unitsOf } from "./rollout.ts";
 
-/** Options of {@link RolloutReplay}. */
-export interface ReplayOptions {
+interface ReplayOptions {
   /** How often a unit is learned from, at most. */
   readonly maxReuse: number;
   /** Updates since its weights after which a unit is too old. */
@@ -12,7 +11,7 @@ export interface ReplayOptions {
   /** Updates after which a unit is drawn half as often. Default: age does not count. */
   readonly recency?: number | undefined;
   /** Refuses units that nothing can be learned from, such as groups whose rewards are all equal. */
-  readonly useful?: (arrays: NamedArrays, unit: number) => boolean;
+  readonly useful?: ((arrays: NamedArrays, unit: number) => boolean) | undefined;
 }
 
 const noCounts = {
@@ -36,7 +35,6 @@ interface Held {
   readonly uses: Int32Array;
 }
 
-/** A unit that was drawn. */
 export interface Unit {
   readonly held: Held;
   readonly index: number;
@@ -59,7 +57,6 @@ export class RolloutReplay implements Stateful {
     this.#options = options;
   }
 
-  /** Draws that are left. */
   get available(): number {
     return this.#left(this.#held);
   }
@@ -80,9 +77,8 @@ export class RolloutReplay implements Stateful {
           `${what} has ${units === undefined ? "no arrays" : 'an array "valid"'}`,
           { fix: 'give it arrays; "valid" says which rows of a batch are filled' },
         );
-      const uses = Int32Array.from({ length: units }, (_, i) =>
-        useful && !useful(rollout.arrays, i) ? maxReuse : 0,
-      );
+      const useOf = (_: unknown, i: number): number => (useful?.(rollout.arrays, i) === false ? maxReuse : 0);
+      const uses = Int32Array.from({ length: units }, useOf);
       const kept = uses.filter((n) => n === 0).length;
       counts.rollouts++;
       counts.units += kept;
@@ -94,7 +90,6 @@ export class RolloutReplay implements Stateful {
     return false;
   }
 
-  /** Drops units that have become too old. */
   expire(updates: number): void {
     const { maxStaleness } = this.#options;
     const isOld = ({ rollout }: Held): boolean => updates - rollout.weightId > maxStaleness;
@@ -104,16 +99,13 @@ export class RolloutReplay implements Stateful {
 
   /** Draws up to `count` different units for one batch, and counts their use. */
   draw(count: number, key: Uint32Array): readonly Unit[] {
-    const units = this.#held.flatMap((held) =>
-      Array.from(held.uses, (uses, index) => ({ held, index, uses })).filter(
-        ({ uses }) => uses < this.#options.maxReuse,
-      ),
-    );
+    const { maxReuse, recency = Number.POSITIVE_INFINITY } = this.#options;
+    const units = this.#held
+      .flatMap((held) => Array.from(held.uses, (uses, index) => ({ held, index, uses })))
+      .filter(({ uses }) => uses < maxReuse);
     const noise = hostRandom.hostUniform(key, units.length);
-    const { recency } = this.#options;
     const newest = Math.max(...this.#held.map(({ rollout }) => rollout.weightId));
-    const weightOf = ({ held }: Unit): number =>
-      recency === undefined ? 1 : 0.5 ** ((newest - held.rollout.weightId) / recency);
+    const weightOf = ({ held }: Unit): number => 0.5 ** ((newest - held.rollout.weightId) / recency);
     // The smallest of exponential variables with rates: a draw by weights, without putting back.
     const drawn = units
       .map((unit, i) => ({ unit, time: -Math.log(1 - (noise[i] as number)) / weightOf(unit) }))
@@ -125,7 +117,6 @@ export class RolloutReplay implements Stateful {
     return drawn;
   }
 
-  /** Draws that are left of some rollouts. */
   #left(held: readonly Held[]): number {
     const { maxReuse } = this.#options;
     const left = ({ uses }: Held): number => uses.reduce((sum, n) => sum + Math.max(0, maxReuse - n), 0);
@@ -133,16 +124,11 @@ export class RolloutReplay implements Stateful {
   }
 
   getState(): StateTree {
-    return {
-      counts: { ...this.counts },
-      ids: [...this.#ids],
-      held: this.#held.map(({ rollout: { arrays, metrics, ...rest }, uses }) => ({
-        ...rest,
-        ...(metrics && { metrics }),
-        uses: uses.slice(),
-        arrays: plainArrays(arrays),
-      })),
-    } as StateTree;
+    const held = this.#held.map(({ rollout: { arrays, metrics, ...rest }, uses }) => {
+      const plain = { uses: uses.slice(), arrays: plainArrays(arrays) };
+      return { ...rest, ...(metrics && { metrics }), ...plain };
+    });
+    return { counts: { ...this.counts }, ids: [...this.#ids], held } as StateTree;
   }
 
   setState(state: StateTree): void {
@@ -153,12 +139,8 @@ export class RolloutReplay implements Stateful {
       });
     Object.assign(this.counts, counts);
     this.#ids = [...ids];
-    this.#held = (held as readonly (Rollout & { readonly uses: Int32Array })[]).map(
-      ({ uses, ...rollout }) => ({
-        rollout,
-        uses: Int32Array.from(uses),
-      }),
-    );
+    const all = held as readonly (Rollout & { readonly uses: Int32Array })[];
+    this.#held = all.map(({ uses, ...rollout }) => ({ rollout, uses: Int32Array.from(uses) }));
   }
 }
 

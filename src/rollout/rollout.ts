@@ -8,9 +8,10 @@
  *       take() ◀─────────────────────────────    rollouts.send(rollout)
  *       learns from it (task.ts)                  hooks: evaluation, logging, ...
  */
-import { didYouMean, EspalierError } from "../core/index.ts";
+import { didYouMean, EspalierError, hasMethods, option } from "../core/index.ts";
 import type { HostArray, Tensor } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
+import type { LessonResult } from "../rl/index.ts";
 import type { Stateful } from "../state/index.ts";
 import type { Settings } from "../trainer/index.ts";
 
@@ -30,13 +31,8 @@ export interface Weights {
   readonly arrays: NamedArrays;
 }
 
-/** Results of a lesson's episodes: what a curriculum takes. */
-export interface LessonScores {
-  readonly episodes: number;
-  /** Mean return of the episodes, and the share of them whose return is above 0. */
-  readonly return: number;
-  readonly positive: number;
-}
+/** Results of a lesson's episodes: their number, mean return, and the share of them whose return is above 0. */
+export type LessonScores = Omit<LessonResult, "lesson">;
 
 /** The scores of episodes with these returns. */
 export function scoresOf(returns: ArrayLike<number>): LessonScores {
@@ -44,6 +40,12 @@ export function scoresOf(returns: ArrayLike<number>): LessonScores {
   const mean = (of: (one: number) => number): number =>
     all.reduce((sum, one) => sum + of(one), 0) / Math.max(1, all.length);
   return { episodes: all.length, return: mean((one) => one), positive: mean((one) => (one > 0 ? 1 : 0)) };
+}
+
+/** The same for a curriculum of these lessons. */
+export function resultOf(lessons: readonly string[], lesson: string, scores: LessonScores): LessonResult {
+  const { episodes, return: mean, positive } = scores;
+  return { lesson: lessons.indexOf(lesson), episodes, return: mean, positive };
 }
 
 /** Results of an evaluation, and what the generator measures beside them. */
@@ -108,7 +110,12 @@ export interface RolloutGenerator {
   close?(): void | Promise<void>;
 }
 
-/** Refuses a lesson that is not known. */
+export const generatorRow = option.made<RolloutGenerator>(
+  "a generator of rollouts: textRollouts({ ... })",
+  (value) => hasMethods(value, ["setParams", "rollout", "evaluate"]) && Array.isArray(Object(value).lessons),
+  {},
+);
+
 export function checkLesson(lesson: string, known: readonly string[]): void {
   if (known.includes(lesson)) return;
   throw new EspalierError(
@@ -118,7 +125,6 @@ export function checkLesson(lesson: string, known: readonly string[]): void {
   );
 }
 
-/** What a generator is asked for. */
 export interface GeneratorRequest {
   readonly lesson: string;
   /** All random numbers follow from it. */

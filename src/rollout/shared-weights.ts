@@ -2,78 +2,73 @@
  * Weights in shared memory: the trainer writes a version once into a file of /dev/shm (the temporary directory where
  * there is none, or too little room), and every worker process reads it from there. A message tells its name.
  *
- *     /dev/shm/espalier-weights-HOST-PID-XXXXXX/7     as array-bytes.ts lays arrays out
+ *     /dev/shm/espalier-weights-HOST-PID-XXXXXX/7     written by array-bytes.ts
  *
  * The file before is removed when the next is announced: a worker that comes too late for it waits for the next. The
  * directory is removed at the end; when the trainer was killed, by its workers; and when those were killed with it, by
  * the next trainer on this machine.
  */
-import { EspalierError, node } from "../core/index.ts";
+import { EspalierError, messageOf, node } from "../core/index.ts";
 import { piecesOf, unpackArrays } from "./array-bytes.ts";
 import type { Weights } from "./rollout.ts";
 
-/** Weights in a file. Plain data. */
 export interface SharedWeights {
   readonly id: number;
   readonly file: string;
   readonly bytes: number;
 }
 
-/** The trainer's side: writes versions of weights. */
-export class WeightFiles {
-  #directory: string | undefined;
-  #versions = 0;
-  #current: string | undefined;
-  readonly #remove = (): void => removeDirectory(this.#directory);
+/** The trainer's side: each version of weights has a file of its own. */
+export function weightFiles() {
+  const { fs, path } = node;
+  let directory: string | undefined;
+  let versions = 0;
+  let current: string | undefined;
+  const remove = (): void => removeDirectory(directory);
 
-  /** Writes weights into a file of their own. Those before are there until {@link removePrevious}. */
-  write({ id, arrays }: Weights): SharedWeights {
-    const pieces = piecesOf({}, arrays);
-    const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-    this.#directory ??= this.#open(bytes);
-    const file = node.path.join(this.#directory, String(++this.#versions));
-    try {
-      const descriptor = node.fs.openSync(file, "wx", 0o600);
-      try {
-        for (const piece of pieces) node.fs.writeFileSync(descriptor, piece);
-      } finally {
-        node.fs.closeSync(descriptor);
-      }
-    } catch (cause) {
-      node.fs.rmSync(file, { force: true });
-      const { message } = cause as Error;
-      throw new EspalierError(
-        "WEIGHTS_UNWRITABLE",
-        `weights of ${bytes} bytes cannot be shared: ${message}`,
-        {
-          fix: `make room in ${node.path.dirname(this.#directory)}: two versions of the weights have to fit`,
-          cause,
-        },
-      );
-    }
-    return { id, file, bytes };
-  }
-
-  /** Removes the file before this one. */
-  removePrevious({ file }: SharedWeights): void {
-    if (this.#current !== undefined) node.fs.rmSync(this.#current, { force: true });
-    this.#current = file;
-  }
-
-  #open(bytes: number): string {
+  function open(bytes: number): string {
     const base = directoryFor(bytes);
     removeForgotten(base);
-    process.once("exit", this.#remove);
-    return node.fs.mkdtempSync(node.path.join(base, `${prefix()}${process.pid}-`));
+    process.once("exit", remove);
+    return fs.mkdtempSync(path.join(base, `${prefix()}${process.pid}-`));
   }
 
-  close(): void {
-    process.removeListener("exit", this.#remove);
-    this.#remove();
-  }
+  return {
+    /** Those before stay until `removePrevious`. */
+    write: ({ id, arrays }: Weights): SharedWeights => {
+      const pieces = piecesOf({}, arrays);
+      const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+      directory ??= open(bytes);
+      const file = path.join(directory, String(++versions));
+      try {
+        const descriptor = fs.openSync(file, "wx", 0o600);
+        try {
+          for (const piece of pieces) fs.writeFileSync(descriptor, piece);
+        } finally {
+          fs.closeSync(descriptor);
+        }
+      } catch (cause) {
+        fs.rmSync(file, { force: true });
+        const message = messageOf(cause);
+        throw new EspalierError(
+          "WEIGHTS_UNWRITABLE",
+          `weights of ${bytes} bytes cannot be shared: ${message}`,
+          { fix: `make room in ${path.dirname(directory)}: two versions of the weights have to fit`, cause },
+        );
+      }
+      return { id, file, bytes };
+    },
+    removePrevious: ({ file }: SharedWeights): void => {
+      if (current !== undefined) fs.rmSync(current, { force: true });
+      current = file;
+    },
+    close: (): void => {
+      process.removeListener("exit", remove);
+      remove();
+    },
+  };
 }
 
-/** Removes a directory of weights with all it holds. */
 export function removeDirectory(directory: string | undefined): void {
   if (directory !== undefined) node.fs.rmSync(directory, { recursive: true, force: true });
 }

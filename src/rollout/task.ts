@@ -1,24 +1,16 @@
 import { badOption, EspalierError, type Options, option, resolveOptions, treeMap } from "../core/index.ts";
-import { type EngineChoice, hostRandom, np, put, random, type Tensor, type Value } from "../engine/index.ts";
-import { required, withMethods } from "../language/index.ts";
+import { type EngineChoice, hostRandom, put, type Tensor, type Value } from "../engine/index.ts";
+import { required } from "../language/index.ts";
 import {
   compileUpdate,
   devicesRow,
-  firstNonFinite,
-  gradientsOf,
   KeyCounts,
   Learner,
   type MonitorOptions,
   type RateInputs,
-  repeat,
   TensorState,
 } from "../learner/index.ts";
-import {
-  type Evaluate,
-  type Loss,
-  type LossFunction,
-  objective as lossesObjective,
-} from "../losses/index.ts";
+import { type Loss, type LossFunction, objective as lossesObjective } from "../losses/index.ts";
 import type { ApplyOptions, InitOptions, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import { advanceCounters, type Counters, type Ramp } from "../schedule/index.ts";
@@ -35,9 +27,9 @@ import {
   type Task,
   type TrainerHook,
 } from "../trainer/index.ts";
-import { rankLearnProgram, sharedReport } from "./rank-learn.ts";
+import { learnProgram, rankLearnProgram, sharedReport } from "./learn.ts";
 import { batchesOf, type ReplayCounts, RolloutReplay, type Unit } from "./replay.ts";
-import type { NamedArrays, Rollout, RolloutGenerator, Transport, Weights } from "./rollout.ts";
+import { generatorRow, type NamedArrays, type Rollout, type Transport, type Weights } from "./rollout.ts";
 import { arraysOf, checkSameModel } from "./weights.ts";
 import { checkScores, RolloutWorker, type RolloutWorkerOptions } from "./worker.ts";
 
@@ -53,27 +45,25 @@ export interface ReferenceOptions {
 }
 
 const kind = "rolloutTask";
-const isFunction = (value: unknown): boolean => typeof value === "function";
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
 /** The options that every task of rollouts has. */
 export const rolloutTaskRows = {
   optimizer: required(
-    option.made<Optimizer>("an optimizer: optim.adam({ learningRate: 1e-4 })", isObject, {}),
+    option.object<Optimizer>("an optimizer: optim.adam({ learningRate: 1e-4 })", ["init", "update"], {}),
   ),
   /**
    * Makes rollouts in this process, with the newest weights, while training waits. With a transport it only validates
    * (`examples`): workers elsewhere have their own, which `espalier worker --config` makes of the run's file.
    */
-  generator: withMethods<RolloutGenerator>("a generator of rollouts: textRollouts({ ... })", "rollout"),
+  generator: generatorRow,
   /** Options of the worker that drives the generator: its curriculum, hooks, tracker, evaluations. */
-  worker: option.made<Omit<RolloutWorkerOptions, "generator" | "link" | "weights" | "rollouts">>(
+  worker: option.object<Omit<RolloutWorkerOptions, "generator" | "link" | "weights" | "rollouts">>(
     "options of a rollout worker",
-    isObject,
+    [],
     {},
   ),
   /** Brings rollouts of workers elsewhere, while training goes on. */
-  transport: withMethods<Transport>("a transport: workerProcesses({ module, count: 2 })", "take"),
+  transport: option.object<Transport>("a transport: workerProcesses({ module, count: 2 })", ["take"], {}),
   /** Rollouts of an epoch. With a transport: the fewest, and as many as the updates need. Default: 1. */
   rollouts: option.integer({ min: 1, default: 1 }),
   /** Units in a batch. */
@@ -92,10 +82,10 @@ export const rolloutTaskRows = {
    */
   examples: option.integer({ min: 1 }),
   /** First parameters, such as those of a warm start. Default: drawn. */
-  params: option.made<Params<Tensor>>("parameters, as a model's init or a task has them", isObject, {}),
+  params: option.object<Params<Tensor>>("parameters, as a model's init or a task has them", [], {}),
   learningRate: option.made<Ramp | number>("a number or a ramp", () => true, {}),
-  rates: option.made<RateInputs>("rates of the optimizer by name", isObject, {}),
-  monitor: option.made<MonitorOptions>("options of a monitor", isObject, {}),
+  rates: option.object<RateInputs>("rates of the optimizer by name", [], {}),
+  monitor: option.object<MonitorOptions>("options of a monitor", [], {}),
   /** The seed of parameters and draws. Default: the run's. */
   seed: option.integer({ min: 0 }),
   engine: option.made<EngineChoice>('"auto", "xla" or "wasm"', () => true, {}),
@@ -121,14 +111,14 @@ export interface RolloutTaskOptions<B extends object, O> extends Options<typeof 
   readonly about?: Settings;
 }
 
-const plain = option.made<Settings>("plain values by name", isObject, {});
+const plain = option.object<Settings>("plain values by name", [], {});
 const table = {
   ...rolloutTaskRows,
-  losses: required(option.made("a list of losses", Array.isArray, {})),
-  init: required(option.made("a function", isFunction, {})),
-  forward: required(option.made("a function", isFunction, {})),
-  useful: option.made("a function", isFunction, {}),
-  reference: option.made<ReferenceOptions>("{ fields: (params, arrays) => ... }", isObject, {}),
+  losses: option.list("a list of losses", { required: true }),
+  init: option.function("a function", { required: true }),
+  forward: option.function("a function", { required: true }),
+  useful: option.function("a function", {}),
+  reference: option.object<ReferenceOptions>("{ fields: (params, arrays) => ... }", [], {}),
   settings: plain,
   about: plain,
 };
@@ -193,7 +183,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     maxReuse,
     maxStaleness: options.maxStaleness ?? (transport ? 4 * updates : Number.POSITIVE_INFINITY),
     recency,
-    ...(options.useful && { useful: options.useful }),
+    useful: options.useful,
   });
   const keys = new KeyCounts({ keys: keysOf(learner), counts: ["updates"], where: learner.where });
   const reference = options.reference && referenceOf(learner, options.reference);
@@ -215,17 +205,6 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
           },
           rollouts: { send: async () => undefined },
         });
-  /** Looked up each time: hooks of the worker come and go. */
-  const components = (): Readonly<Record<string, Stateful>> => ({
-    ...learner.components,
-    replay,
-    keys,
-    ...(worker && workerStates(worker)),
-    ...(transport && { transport: transport.state ?? stateless }),
-    ...(reference && { reference: reference.state }),
-    ...objective.components,
-  });
-
   /** Ranks that share each batch; the main one has the rollouts. Undefined for one process. */
   const ranksOf = (group: RankGroup) => ({
     group,
@@ -285,52 +264,49 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     }
     return drawn;
   };
+  const inputsOf = (
+    batches: NamedArrays,
+    numbers: ReturnType<Learner["rampNumbers"]>,
+    ramps: Request["ramps"],
+    count: number,
+  ) => ({
+    batches: onDevice(batches, learner),
+    at: Int32Array.of(count, keys.counts.updates % 2 ** 31),
+    ramps: numbers.tensor(ramps, count),
+    key: keys.keys.losses,
+  });
   /** Counts updates and reports them. */
   const reportOf = (
+    { batches, at: [done = 0] }: ReturnType<typeof inputsOf>,
     { metrics, applied }: Pick<Report, "metrics"> & { readonly applied: Tensor | null },
-    done: number,
   ): Report => {
+    for (const tensor of Object.values(batches)) tensor.dispose();
     const nonFinite = learner.nonFinite.report(keys.counts.updates % 2 ** 31);
     keys.counts.updates += done;
     return { metrics, ...(applied !== null && { applied }), nonFinite };
   };
 
-  const programFor = objective.perSet((evaluate) => ({
-    program: learnProgram(learner, evaluate, updates),
-    numbers: learner.rampNumbers(updates),
-  }));
-  const learn = ({ at: counters }: Span, count: number, ramps: Request["ramps"]): Report => {
+  const programFor = objective.perSet((evaluate) => learnProgram(learner, evaluate, updates));
+  const learn = ({ at }: Span, count: number, ramps: Request["ramps"]): Report => {
     const drawn = drawBatches(count);
     if (drawn.length === 0) return { metrics: {}, exhausted: 0 };
-    const { program, numbers } = programFor(objective.active("train", counters, trainAdds));
-    const batches = onDevice(batchesOf(drawn, batchSize, updates), learner);
-    const result = program({
-      batches,
-      at: Int32Array.of(drawn.length, keys.counts.updates % 2 ** 31),
-      ramps: numbers.tensor(ramps, drawn.length),
-      key: keys.keys.losses,
-    });
-    for (const tensor of Object.values(batches)) tensor.dispose();
-    return { ...reportOf(result, drawn.length), ...(drawn.length < count && { exhausted: drawn.length }) };
+    const { program, numbers } = programFor(objective.active("train", at, trainAdds));
+    const inputs = inputsOf(batchesOf(drawn, batchSize, updates), numbers, ramps, drawn.length);
+    const report = reportOf(inputs, program(inputs));
+    return drawn.length < count ? { ...report, exhausted: drawn.length } : report;
   };
   /** One update together with the other ranks. */
   const learnOn = async (
     { group, programFor }: Ranks,
-    { at: counters }: Span,
+    { at }: Span,
     ramps: Request["ramps"],
   ): Promise<Report> => {
     const [units] = group.rank === 0 ? drawBatches(1) : [];
     const batch = await group.broadcast("batch", units ? batchesOf([units], batchSize) : null);
     if (!batch) return { metrics: {}, exhausted: 0 };
-    const { update, numbers } = programFor(objective.active("train", counters, trainAdds));
-    const placed = onDevice(batch, learner);
-    const at = Int32Array.of(keys.counts.updates % 2 ** 31);
-    const result = await update(
-      { batch: placed, at, ramps: numbers.tensor(ramps, 1), key: keys.keys.losses },
-      { at },
-    );
-    for (const tensor of Object.values(placed)) tensor.dispose();
-    return reportOf(result, 1);
+    const { program, numbers } = programFor(objective.active("train", at, trainAdds));
+    const inputs = inputsOf(batch, numbers, ramps, 1);
+    return reportOf(inputs, await program(inputs));
   };
   const close = async (): Promise<void> => {
     await transport?.close();
@@ -342,9 +318,18 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     onTrainingEnd: ({ outcome }) => (outcome === "failed" ? close() : undefined),
   };
 
-  return {
+  const task: RolloutTask = {
+    /** Looked up each time: hooks of the worker come and go. */
     get components() {
-      return components();
+      return {
+        ...learner.components,
+        replay,
+        keys,
+        ...(worker && workerStates(worker)),
+        ...(transport && { transport: transport.state ?? stateless }),
+        ...(reference && { reference: reference.state }),
+        ...objective.components,
+      };
     },
     epoch,
     sampleUnit: "examples",
@@ -405,7 +390,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
           return scores;
         },
       }),
-    snapshot: (names = Object.keys(components())) => frozenStates(kind, components(), names),
+    snapshot: (names = Object.keys(task.components)) => frozenStates(kind, task.components, names),
     get params() {
       return learner.params.getState() as Params<Tensor>;
     },
@@ -413,9 +398,9 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
     counts: replay.counts,
     close,
   };
+  return task;
 }
 
-/** Why nothing can be learned from rollouts. */
 function whyNothing(seen: readonly Rollout[]): string {
   const failures = seen.reduce((sum, { metrics }) => sum + (metrics?.["reward.failures"] ?? 0), 0);
   if (failures > 0) return `${failures} rewards failed; onRewardFailure: "error" says how`;
@@ -499,45 +484,10 @@ const noMore = (worker: RolloutWorker | undefined): EspalierError =>
     { fix: worker ? "end training by the trainer's stop" : "keep the transport open while training goes on" },
   );
 
-/** Arrays as tensors. */
 const onDevice = (arrays: NamedArrays, { where }: Learner): Readonly<Record<string, Tensor>> =>
   Object.fromEntries(
     Object.entries(arrays).map(([name, { data, shape }]) => [name, put(data, { ...where, shape })]),
   );
-
-/** Compiles updates, each from its own batch. One program, however many updates a call does. */
-function learnProgram<B extends object>(learner: Learner, evaluate: Evaluate<B>, capacity: number) {
-  interface Inputs {
-    readonly batches: Readonly<Record<string, Value>>;
-    readonly at: Value;
-    readonly ramps: Value | null;
-    readonly key: Value;
-  }
-  return compileUpdate(
-    { updates: learner.states },
-    (first, { batches, at, ramps, key }: Inputs) => {
-      const [count, before] = [np.take(at, 0), np.take(at, 1)];
-      const xs = { batch: batches, ramps: learner.rates.stacks(ramps, capacity) };
-      return repeat(capacity, count, first, xs, (now, { batch: drawn, ramps }, index) => {
-        const number = index.add(before);
-        const batch = learner.shard(drawn);
-        const [metrics, grads] = gradientsOf((params) => {
-          const own = random.foldIn(key, number);
-          const { loss, metrics } = evaluate(params, batch as B, ramps, { train: true, key: own });
-          return [loss, metrics] as const;
-        }, now.params);
-        const step = learner.applyGradients(now, ramps, metrics, grads);
-        const next = {
-          params: step.params,
-          state: step.state,
-          first: firstNonFinite(now.first, step.finite, number),
-        };
-        return [next, { metrics: step.values, applied: step.applied ?? null }] as const;
-      });
-    },
-    learner.compileOptions("the training program"),
-  );
-}
 
 /**
  * Metrics of the rollouts that an epoch took, and what was refused meanwhile. Without an episode that ended reward and

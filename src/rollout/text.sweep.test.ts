@@ -21,7 +21,7 @@ import { loadModel } from "../supervised/index.ts";
 import { describeInSample } from "../sweep.test-support.ts";
 import { Trainer, type TrainingConfig } from "../trainer/index.ts";
 import type { NamedArrays } from "./rollout.ts";
-import { type LanguageTaskOptions, languageTask, type TextRolloutOptions, textRollouts } from "./text.ts";
+import { languageTask, textRollouts } from "./text.ts";
 import { inProcessTransport } from "./transport.ts";
 import { RolloutWorker } from "./worker.ts";
 
@@ -41,7 +41,7 @@ const model = nn.transformer({
   heads: 2,
   context: 6,
 });
-const rolloutsOf = (engine: EngineName, more: Partial<TextRolloutOptions> = {}) =>
+const rolloutsOf = (engine: EngineName, more: Partial<Parameters<typeof textRollouts>[0]> = {}) =>
   textRollouts({
     model,
     tokenizer,
@@ -59,7 +59,7 @@ const request = (seed: number) => ({
   signal: new AbortController().signal,
   warn: () => {},
 });
-const made = (engine: EngineName, more: Partial<LanguageTaskOptions> = {}) =>
+const made = (engine: EngineName, more: Partial<Parameters<typeof languageTask>[0]> = {}) =>
   languageTask({
     model,
     generator: rolloutsOf(engine),
@@ -279,7 +279,7 @@ describeInSample("training from rollouts", () => {
 
   it("is loaded from its checkpoint alone, and resumed with the same generator only", async () => {
     const directory = temporaryDirectory();
-    const train = (more: Partial<TextRolloutOptions> = {}) => {
+    const train = (more: Partial<Parameters<typeof textRollouts>[0]> = {}) => {
       const task = made("wasm", { generator: rolloutsOf("wasm", more), keepUniform: true });
       const hooks = [checkpointHook({ directory })];
       return new Trainer({ task, config: config({ epochs: 1 }), hooks, warn: () => {} }).train();
@@ -548,7 +548,7 @@ describeInSample("training from rollouts", () => {
 
   it("is refused in groups of one, unless answers are imitated", async () => {
     const answers = rolloutsOf("wasm", { answers: true });
-    const train = (more: Partial<LanguageTaskOptions>) => {
+    const train = (more: Partial<Parameters<typeof languageTask>[0]>) => {
       const task = made("wasm", { generator: answers, losses: [imitationLoss()], ...more });
       return new Trainer({ task, config: config({ epochs: 1 }), warn: () => {} }).train();
     };

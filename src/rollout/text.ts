@@ -12,7 +12,6 @@
  *     reward [P, G]
  */
 import {
-  badOption,
   countInWords,
   EspalierError,
   errorText,
@@ -20,13 +19,11 @@ import {
   isWorthSaying,
   type Options,
   option,
-  type Settings as Resolved,
   resolveOptions,
-  shown,
   toStandardError,
 } from "../core/index.ts";
 import type { Tokenizer } from "../data/index.ts";
-import { hostRandom, spec, type Tensor, type Value } from "../engine/index.ts";
+import { hostRandom, spec, type Value } from "../engine/index.ts";
 import {
   type Conversation,
   converse,
@@ -44,10 +41,10 @@ import {
   type TextReward,
   type Tool,
   tokenOutputs,
-  withMethods,
 } from "../language/index.ts";
-import type { Params, Transformer } from "../nn/index.ts";
-import type { Setting, Settings } from "../trainer/index.ts";
+import type { Transformer } from "../nn/index.ts";
+import { checkedLessons } from "../rl/index.ts";
+import type { Setting } from "../trainer/index.ts";
 import {
   checkLesson,
   type GeneratorRequest,
@@ -60,12 +57,17 @@ import { WeightsReceiver } from "./weights.ts";
 
 const kind = "textRollouts";
 const table = {
-  model: required(withMethods<Transformer>("a model of nn.transformer", "applyCached")),
-  tokenizer: required(withMethods<Tokenizer>("a tokenizer: characterTokenizer(text)", "encode", "decode")),
-  lessons: option.made<readonly TextLesson[], { readonly required: true }>(
-    "a list of lessons: [textLessons.add()]",
-    (value) => Array.isArray(value) && value.length > 0 && value.every((one) => hasMethods(one, ["problem"])),
-    { required: true },
+  model: required(option.object<Transformer>("a model of nn.transformer", ["applyCached"], {})),
+  tokenizer: required(
+    option.object<Tokenizer>("a tokenizer: characterTokenizer(text)", ["encode", "decode"], {}),
+  ),
+  lessons: required(
+    option.made<readonly TextLesson[]>(
+      "a list of lessons: [textLessons.add()]",
+      (value) =>
+        Array.isArray(value) && value.length > 0 && value.every((one) => hasMethods(one, ["problem"])),
+      {},
+    ),
   ),
   /** Milliseconds for a lesson's problem, where it is asynchronous. Default: 10,000. */
   lessonTimeout: option.number({ ...milliseconds, default: 10_000 }),
@@ -93,7 +95,7 @@ const table = {
   /** What becomes of a sample whose reward failed. Default: "error". */
   onRewardFailure: option.oneOf(["error", "zero", "drop"], { default: "error" }),
   /** A function that the model can call in the middle of an answer. */
-  tool: withMethods<Tool>("a tool: { stop, call }", "call"),
+  tool: option.object<Tool>("a tool: { stop, call }", ["call"], {}),
   /** Calls of the tool in an answer, at most. Default: 4. */
   turns: option.integer({ min: 1, default: 4 }),
   /**
@@ -115,9 +117,6 @@ const table = {
   engine: rolloutTaskRows.engine,
 };
 
-/** Options of {@link textRollouts}. */
-export interface TextRolloutOptions extends Options<typeof table> {}
-
 /**
  * Makes rollouts of text: problems of a lesson, `group` answers to each by the model, and their rewards.
  *
@@ -127,70 +126,131 @@ export interface TextRolloutOptions extends Options<typeof table> {}
  * const task = languageTask({ model, generator: rollouts, losses: [grpoLoss()], optimizer, batchSize: 8 });
  * ```
  */
-export function textRollouts(options: TextRolloutOptions): RolloutGenerator {
-  return new TextRollouts(resolveOptions(kind, options, table));
-}
+export function textRollouts(options: Options<typeof table>): RolloutGenerator {
+  const given = resolveOptions(kind, options, table);
+  const { model, tokenizer, length, temperature, stop, tool, turns, heldOut, engine } = given;
+  const lessons = checkedLessons(
+    kind,
+    given.lessons.map(({ name }) => name),
+  );
+  const promptLength = given.promptLength ?? model.context - length;
+  if (promptLength < 1 || promptLength + length > model.context)
+    throw new EspalierError(
+      "CONTEXT_EXCEEDED",
+      `${kind}: prompts of ${promptLength} tokens and ${length} more do not fit into the model's context of ${model.context}`,
+      { fix: "give a smaller length or promptLength, or the model a longer context" },
+    );
+  encodeKnown(kind, stop, tokenizer, model.vocabulary);
+  const where = { ...(engine !== undefined && { engine }) };
+  const receiver = new WeightsReceiver(kind, model.init(0, spec([1, 1], "i32"), where));
+  const failed = { reward: 0, tool: 0, lesson: 0 };
 
-class TextRollouts implements RolloutGenerator {
-  readonly lessons: readonly string[];
-  readonly #options: Resolved<typeof table>;
-  readonly #receiver: WeightsReceiver;
-  readonly #promptLength: number;
-  /** How often there were failures. */
-  readonly #failed = { reward: 0, tool: 0, lesson: 0 };
-
-  constructor(options: Resolved<typeof table>) {
-    const { model, lessons, length, engine } = options;
-    this.#options = options;
-    this.lessons = lessons.map(({ name }) => name);
-    this.#promptLength = options.promptLength ?? model.context - length;
-    if (this.#promptLength < 1 || this.#promptLength + length > model.context)
-      throw new EspalierError(
-        "CONTEXT_EXCEEDED",
-        `${kind}: prompts of ${this.#promptLength} tokens and ${length} more do not fit into the model's context of ${model.context}`,
-        { fix: "give a smaller length or promptLength, or the model a longer context" },
-      );
-    checkLessons(this.lessons);
-    encodeKnown(kind, options.stop, options.tokenizer, model.vocabulary);
-    const where = { ...(engine !== undefined && { engine }) };
-    this.#receiver = new WeightsReceiver(kind, model.init(0, spec([1, 1], "i32"), where));
+  /** Warns of the first failure of a rollout or an evaluation that it does not end. */
+  function tell(
+    what: keyof typeof failed,
+    failure: EspalierError | undefined,
+    warn: GeneratorRequest["warn"] = toStandardError,
+  ): void {
+    if (!failure) return;
+    const times = ++failed[what];
+    if (isWorthSaying(times)) warn(`${kind}: ${errorText(failure)} (${countInWords(times)})`);
   }
 
-  get settings(): Settings {
-    const { lessons } = this;
-    const { prompts, group, length, temperature, stop, heldOut, answers, turns, tool } = this.#options;
-    return { lessons, prompts, group, length, temperature, stop, heldOut, answers, ...(tool && { turns }) };
+  function lessonOf({ lesson }: GeneratorRequest): TextLesson {
+    checkLesson(lesson, lessons);
+    return given.lessons[lessons.indexOf(lesson)] as TextLesson;
   }
 
-  setParams(weights: Params<Tensor> | NamedArrays): void {
-    this.#receiver.take(weights);
+  function draw(lesson: TextLesson, count: number, part: "train" | "held-out", request: GeneratorRequest) {
+    const key = hostRandom.hostFoldIn(request.key, 0);
+    const { signal } = request;
+    return drawProblems(lesson, { count, part, heldOut, key, timeout: given.lessonTimeout, signal });
   }
 
-  async rollout(request: GeneratorRequest) {
-    const { prompts: count, length, temperature, answers: own, tool } = this.#options;
-    const lesson = this.#lesson(request);
-    const drawn = await this.#draw(lesson, count, "train", request);
-    const pairs = own && drawn.every(({ rejected }) => rejected !== undefined);
-    const group = own ? (pairs ? 2 : 1) : this.#options.group;
+  function encode(lesson: TextLesson, problems: readonly TextProblem[]): readonly Int32Array[] {
+    const prompts = encodeProblems(lesson, problems, tokenizer, model.vocabulary);
+    const longest = Math.max(...prompts.map(({ length }) => length));
+    if (longest <= promptLength) return prompts;
+    throw new EspalierError(
+      "CONTEXT_EXCEEDED",
+      `${kind}: a prompt of lesson "${lesson.name}" has ${longest} tokens, and promptLength is ${promptLength}`,
+      { fix: "give a greater promptLength, or a lesson with shorter prompts" },
+    );
+  }
+
+  /** A given answer, as if the model had written it. */
+  function givenAnswer(lesson: TextLesson, answer: string | undefined): Answer {
+    const tokens = answer === undefined ? new Int32Array() : tokenizer.encode(answer + stop);
+    if (tokens.length > 0 && tokens.length <= length)
+      return {
+        tokens,
+        made: new Uint8Array(tokens.length).fill(1),
+        logProbs: new Float32Array(tokens.length),
+        calls: 0,
+        failures: 0,
+      };
+    throw new EspalierError(
+      "LESSON_INVALID",
+      answer === undefined
+        ? `${kind}: a problem of lesson "${lesson.name}" has no answer to learn`
+        : `${kind}: an answer of lesson "${lesson.name}" has ${tokens.length} tokens, and length is ${length}`,
+      { fix: "give problems with answers that are at most as long as length, the stop included" },
+    );
+  }
+
+  /** Answers of the model, by the request's random numbers of this `part`, and their rewards. */
+  async function solve(
+    lesson: TextLesson,
+    problems: readonly TextProblem[],
+    prompts: readonly Int32Array[],
+    part: number,
+    temperature: number,
+    { key, signal, warn }: GeneratorRequest,
+  ) {
+    const seeds = Array.from(hostRandom.hostBits(hostRandom.hostFoldIn(key, part), problems.length));
+    const about = { length, temperature, stop, tokenizer, tool, turns, seeds, problems, signal };
+    const answers = await converse(model, receiver.params, prompts, about);
+    const samples = answers.map(({ text, tokens }, i) => ({
+      lesson: lesson.name,
+      ...(problems[i] as TextProblem),
+      text,
+      tokens,
+    }));
+    const { rewardTimeout: timeout, onRewardFailure: onFailure, reward } = given;
+    const scores = await scoreAll(samples, lesson.reward ?? reward, { timeout, onFailure, signal });
+    tell("tool", answers.find(({ failure }) => failure)?.failure, warn);
+    tell("reward", scores.failure, warn);
+    return { answers, ...scores };
+  }
+
+  /** The problems' own answers, of pairs the better one first. */
+  const taught = (lesson: TextLesson, problems: readonly TextProblem[], group: number) => ({
+    answers: problems.map(({ answer, rejected }, i) =>
+      givenAnswer(lesson, i % group === 1 ? rejected : answer),
+    ),
+    rewards: Float32Array.from(problems, (_, i) => 1 - (i % group)),
+    dropped: new Uint8Array(problems.length),
+    failures: 0,
+  });
+
+  async function rollout(request: GeneratorRequest) {
+    const { prompts: count, answers: own } = given;
+    const lesson = lessonOf(request);
+    const drawn = await draw(lesson, count, "train", request);
+    const pairs = drawn.every(({ rejected }) => rejected !== undefined);
+    const group = own ? (pairs ? 2 : 1) : given.group;
     const problems = repeated(drawn, group);
-    const prompts = this.#encode(lesson, problems);
+    const prompts = encode(lesson, problems);
     const { answers, rewards, dropped, failures } = own
-      ? {
-          answers: problems.map(({ answer, rejected }, i) =>
-            this.#givenAnswer(lesson, i % group === 1 ? rejected : answer),
-          ),
-          rewards: Float32Array.from(problems, (_, i) => 1 - (i % group)),
-          dropped: [],
-          failures: 0,
-        }
-      : await this.#solve(lesson, problems, prompts, 1, temperature, request);
+      ? taught(lesson, problems, group)
+      : await solve(lesson, problems, prompts, 1, temperature, request);
 
-    const places = this.#promptLength + length;
+    const places = promptLength + length;
     const all = count * group;
     const tokens = new Int32Array(all * places);
     const [mask, logProbs] = [new Float32Array(all * places), new Float32Array(all * places)];
     let made = 0;
-    answers.forEach((answer, i) => {
+    answers.forEach((answer: Answer, i) => {
       const prompt = prompts[i] as Int32Array;
       const from = i * places + prompt.length;
       tokens.set(prompt, i * places);
@@ -219,26 +279,25 @@ class TextRollouts implements RolloutGenerator {
   }
 
   /** The likeliest answers to problems that training never sees, and pass@k where it is asked for. */
-  async evaluate(request: GeneratorRequest & { readonly examples: number }) {
-    const { passAt, temperature, heldOut } = this.#options;
-    const lesson = this.#lesson(request);
+  async function evaluate(request: GeneratorRequest & { readonly examples: number }) {
+    const lesson = lessonOf(request);
     const part = heldOut > 0 ? "held-out" : "train";
-    const problems = await this.#draw(lesson, request.examples, part, request).catch((error: unknown) => {
-      if (!this.skips(error, request.warn)) throw error;
+    const problems = await draw(lesson, request.examples, part, request).catch((error: unknown) => {
+      if (!skips(error, request.warn)) throw error;
     });
     if (!problems) return { ...scoresOf([]), metrics: { "lesson.failures": 1 } };
-    const prompts = this.#encode(lesson, problems);
-    const found = await this.#solve(lesson, problems, prompts, 1, 0, request);
+    const prompts = encode(lesson, problems);
+    const found = await solve(lesson, problems, prompts, 1, 0, request);
     const scores = scoresOf(found.rewards.filter((_, i) => !found.dropped[i]));
-    if (passAt.length === 0) return { ...scores, metrics: failuresOf(found) };
-    const samples = Math.max(...passAt);
+    if (given.passAt.length === 0) return { ...scores, metrics: failuresOf(found) };
+    const samples = Math.max(...given.passAt);
     const [all, begins] = [repeated(problems, samples), repeated(prompts, samples)];
-    const tries = await this.#solve(lesson, all, begins, 2, temperature, request);
+    const tries = await solve(lesson, all, begins, 2, temperature, request);
     const judged = problems.map((_, i) => {
       const own = Array.from(tries.rewards.subarray(i * samples, (i + 1) * samples));
       return own.filter((_, k) => !tries.dropped[i * samples + k]);
     });
-    const metrics = passAt.flatMap((k) => {
+    const metrics = given.passAt.flatMap((k) => {
       const each = judged
         .filter((rewards) => rewards.length >= k)
         .map((rewards) => passAtK(rewards.length, rewards.filter((reward) => reward > 0).length, k));
@@ -247,126 +306,38 @@ class TextRollouts implements RolloutGenerator {
     return { ...scores, metrics: { ...Object.fromEntries(metrics), ...failuresOf(found, tries) } };
   }
 
-  skips(error: unknown, warn?: (text: string) => void): boolean {
-    const { onLessonFailure } = this.#options;
-    if (onLessonFailure === "error" || !(error instanceof EspalierError)) return false;
+  function skips(error: unknown, warn?: (text: string) => void): boolean {
+    if (given.onLessonFailure === "error" || !(error instanceof EspalierError)) return false;
     if (!["LESSON_EMPTY", "LESSON_FAILED", "LESSON_INVALID"].includes(error.code)) return false;
-    this.#tell("lesson", error, warn);
+    tell("lesson", error, warn);
     return true;
   }
 
-  #lesson({ lesson }: GeneratorRequest): TextLesson {
-    checkLesson(lesson, this.lessons);
-    return this.#options.lessons[this.lessons.indexOf(lesson)] as TextLesson;
-  }
-
-  #draw(
-    lesson: TextLesson,
-    count: number,
-    part: "train" | "held-out",
-    { key, signal }: GeneratorRequest,
-  ): Promise<TextProblem[]> {
-    const { heldOut, lessonTimeout: timeout } = this.#options;
-    const own = hostRandom.hostFoldIn(key, 0);
-    return drawProblems(lesson, { count, part, heldOut, key: own, timeout, signal });
-  }
-
-  #encode(lesson: TextLesson, problems: readonly TextProblem[]): readonly Int32Array[] {
-    const { tokenizer, model } = this.#options;
-    const prompts = encodeProblems(lesson, problems, tokenizer, model.vocabulary);
-    const longest = Math.max(...prompts.map(({ length }) => length));
-    if (longest > this.#promptLength)
-      throw new EspalierError(
-        "CONTEXT_EXCEEDED",
-        `${kind}: a prompt of lesson "${lesson.name}" has ${longest} tokens, and promptLength is ${this.#promptLength}`,
-        { fix: "give a greater promptLength, or a lesson with shorter prompts" },
-      );
-    return prompts;
-  }
-
-  /** A given answer, as if the model had written it. */
-  #givenAnswer(lesson: TextLesson, answer: string | undefined): Conversation {
-    const { tokenizer, stop, length } = this.#options;
-    const tokens = answer === undefined ? new Int32Array() : tokenizer.encode(answer + stop);
-    if (tokens.length === 0 || tokens.length > length)
-      throw new EspalierError(
-        "LESSON_INVALID",
-        answer === undefined
-          ? `${kind}: a problem of lesson "${lesson.name}" has no answer to learn`
-          : `${kind}: an answer of lesson "${lesson.name}" has ${tokens.length} tokens, and length is ${length}`,
-        { fix: "give problems with answers that are at most as long as length, the stop included" },
-      );
-    return {
-      tokens,
-      made: new Uint8Array(tokens.length).fill(1),
-      logProbs: new Float32Array(tokens.length),
-      text: answer ?? "",
-      ended: "stop",
-      calls: 0,
-      failures: 0,
-    };
-  }
-
-  /** Answers of the model, by the request's random numbers of this `part`, and their rewards. */
-  async #solve(
-    lesson: TextLesson,
-    problems: readonly TextProblem[],
-    prompts: readonly Int32Array[],
-    part: number,
-    temperature: number,
-    { key, signal, warn }: GeneratorRequest,
-  ) {
-    const { model, tokenizer, length, stop, tool, turns, rewardTimeout, onRewardFailure } = this.#options;
-    const answers = await converse(model, this.#receiver.params, prompts, {
+  const { prompts, group, answers } = given;
+  return {
+    lessons,
+    settings: {
+      lessons,
+      prompts,
+      group,
       length,
       temperature,
       stop,
-      tokenizer,
-      seeds: Array.from(hostRandom.hostBits(hostRandom.hostFoldIn(key, part), problems.length)),
-      tool,
-      turns,
-      problems,
-      signal,
-    });
-    const samples = answers.map(({ text, tokens }, i) => ({
-      lesson: lesson.name,
-      ...(problems[i] as TextProblem),
-      text,
-      tokens,
-    }));
-    const options = { timeout: rewardTimeout, onFailure: onRewardFailure, signal };
-    const scores = await scoreAll(samples, lesson.reward ?? this.#options.reward, options);
-    this.#tell("tool", answers.find(({ failure }) => failure)?.failure, warn);
-    this.#tell("reward", scores.failure, warn);
-    return { answers, ...scores };
-  }
-
-  /** Warns of the first failure of a rollout or an evaluation that it does not end. */
-  #tell(
-    what: "reward" | "tool" | "lesson",
-    failure: EspalierError | undefined,
-    warn: GeneratorRequest["warn"] = toStandardError,
-  ): void {
-    if (!failure) return;
-    const times = ++this.#failed[what];
-    if (isWorthSaying(times)) warn(`${kind}: ${errorText(failure)} (${countInWords(times)})`);
-  }
+      heldOut,
+      answers,
+      ...(tool && { turns }),
+    },
+    setParams: (weights) => void receiver.take(weights),
+    rollout,
+    evaluate,
+    skips,
+  };
 }
 
-/** Each element so many times in a row. */
+type Answer = Pick<Conversation, "tokens" | "made" | "logProbs" | "calls" | "failures">;
+
 const repeated = <T>(list: readonly T[], times: number): readonly T[] =>
   list.flatMap((one) => Array.from({ length: times }, () => one));
-
-/** Refuses lessons without names, or with the same: only one of them would be played. */
-function checkLessons(names: readonly unknown[]): void {
-  const wrong = names.findIndex((name, i) => typeof name !== "string" || !name || names.indexOf(name) < i);
-  if (wrong >= 0)
-    throw badOption(
-      kind,
-      `the name of lesson ${wrong} is ${shown(names[wrong])}${typeof names[wrong] === "string" ? ", as that of one before it" : ""}`,
-      "give every lesson a name of its own: textLessons.add({ name })",
-    );
-}
 
 /** The mean reward of the samples of a group that were not dropped; 0 where all were. */
 function meanOfOthers(rewards: Float32Array, dropped: ArrayLike<number>, i: number, group: number): number {
@@ -375,8 +346,7 @@ function meanOfOthers(rewards: Float32Array, dropped: ArrayLike<number>, i: numb
   return others.reduce((sum, reward) => sum + reward, 0) / Math.max(1, others.length);
 }
 
-/** Failures of rewards and tools in an evaluation, where there are some. */
-function failuresOf(...solved: readonly { answers: readonly Conversation[]; failures: number }[]) {
+function failuresOf(...solved: readonly { answers: readonly Answer[]; failures: number }[]) {
   const sum = (of: (one: (typeof solved)[number]) => number): number =>
     solved.reduce((all, one) => all + of(one), 0);
   const counts = Object.entries({
@@ -386,25 +356,23 @@ function failuresOf(...solved: readonly { answers: readonly Conversation[]; fail
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-const total = (answers: readonly Conversation[], name: "calls" | "failures"): number =>
+const total = (answers: readonly Answer[], name: "calls" | "failures"): number =>
   answers.reduce((sum, answer) => sum + answer[name], 0);
 
 const taskTable = {
   ...rolloutTaskRows,
   model: table.model,
-  losses: option.made<RolloutTaskOptions<TextBatch, TextOutputs>["losses"], { readonly required: true }>(
-    "a list of losses: [grpoLoss()]",
-    Array.isArray,
-    { required: true },
+  losses: required(
+    option.list<RolloutTaskOptions<TextBatch, TextOutputs>["losses"][number]>(
+      "a list of losses: [grpoLoss()]",
+      {},
+    ),
   ),
   /** The parameters that losses with a reference compare with. Default: those that training begins with. */
   reference: rolloutTaskRows.params,
   /** Learns from groups whose rewards are all equal, too. Default: false: they are dropped and counted. */
   keepUniform: option.flag({ default: false }),
 };
-
-/** Options of {@link languageTask}: those of `rolloutTask` for a model of text. */
-export interface LanguageTaskOptions extends Options<typeof taskTable> {}
 
 /**
  * Reinforcement learning of a language model from rollouts of text. A unit of a batch is a group: all samples of one
@@ -423,7 +391,7 @@ export interface LanguageTaskOptions extends Options<typeof taskTable> {}
  * await new Trainer({ task, config: { epochs: 200 } }).train();
  * ```
  */
-export function languageTask(options: LanguageTaskOptions): RolloutTask {
+export function languageTask(options: Options<typeof taskTable>): RolloutTask {
   resolveOptions("languageTask", options, taskTable);
   const { model, reference: given, keepUniform = false, ...rest } = options;
   const compares = options.losses.some(
@@ -447,7 +415,6 @@ export function languageTask(options: LanguageTaskOptions): RolloutTask {
   });
 }
 
-/** True for groups whose rewards differ. */
 function hasVariance({ reward }: NamedArrays, unit: number): boolean {
   if (!reward) return true;
   const group = reward.shape[1] as number;

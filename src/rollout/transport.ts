@@ -9,12 +9,10 @@
 import { EspalierError, nextTurn, type Options, option, resolveOptions } from "../core/index.ts";
 import type { Rollout, Transport, TransportStats, Weights, WorkerLink } from "./rollout.ts";
 
-/** Options of a wait. */
 interface Waiting {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The row of `capacity`, which all transports have. */
 export const capacityOption = option.integer({
   min: 1,
   default: 8,
@@ -132,13 +130,11 @@ export class LinkCalls {
   }
 }
 
-/** The error of a worker whose trainer is gone. */
 export const transportClosed = (): EspalierError =>
   new EspalierError("TRANSPORT_CLOSED", "the trainer's end of the transport is closed", {
     fix: "end the worker; rollouts that were acknowledged are with the trainer",
   });
 
-/** The error of a trainer that has no workers any more. */
 export const workersEnded = (): EspalierError =>
   new EspalierError("WORKERS_ENDED", "all workers have ended by themselves, and no rollouts come any more", {
     fix: "let workers run without a limit of steps, and their module call no process.exit: they end with the trainer; one that failed says why: await its run()",
@@ -225,7 +221,6 @@ export class RolloutQueue {
     return this.#ids.has(id);
   }
 
-  /** Throws where this is closed or has failed. */
   checkOpen(): void {
     if (this.#state === "closed") throw transportClosed();
     if (this.#state !== "open") throw this.#state;
@@ -253,10 +248,12 @@ export class RolloutQueue {
       this.#ids.delete(oldest);
     }
     this.#counts.accepted++;
-    const taker = this.#takers.first();
-    if (taker) this.#counts.taken++;
-    if (taker) taker.settle(rollout);
-    else this.#rollouts.push(rollout);
+    const [taker] = this.#takers.all();
+    if (!taker) this.#rollouts.push(rollout);
+    else {
+      this.#counts.taken++;
+      taker.settle(rollout);
+    }
   }
 
   /** The next rollout. Undefined when the signal is aborted or this is closed; rejects after a failure. */
@@ -270,7 +267,7 @@ export class RolloutQueue {
     this.#counts.taken++;
     // In the same turn, so that nobody who comes later passes those who wait.
     while (this.#rollouts.length < this.#capacity) {
-      const sender = this.#senders.first();
+      const [sender] = this.#senders.all();
       if (!sender) break;
       this.#accept(sender.given);
       sender.settle();
@@ -297,7 +294,6 @@ export class RolloutQueue {
   }
 }
 
-/** One who waits, and what he brought. */
 interface Place<G, T> {
   readonly given: G;
   settle(value: T): void;
@@ -311,30 +307,18 @@ class Line<G, T> {
   /** Waits to be settled. `aborted` settles it when the signal is. */
   wait(given: G, signal: AbortSignal | undefined, aborted: (place: Place<G, T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {
+      const leaving =
+        <V>(then: (value: V) => void) =>
+        (value: V): void => {
+          this.#places.delete(place);
+          signal?.removeEventListener("abort", abort);
+          then(value);
+        };
+      const place: Place<G, T> = { given, settle: leaving(resolve), reject: leaving(reject) };
       const abort = (): void => aborted(place);
-      const leave = (): void => {
-        this.#places.delete(place);
-        signal?.removeEventListener("abort", abort);
-      };
-      const place: Place<G, T> = {
-        given,
-        settle: (value) => {
-          leave();
-          resolve(value);
-        },
-        reject: (why) => {
-          leave();
-          reject(why);
-        },
-      };
       this.#places.add(place);
       signal?.addEventListener("abort", abort, { once: true });
     });
-  }
-
-  first(): Place<G, T> | undefined {
-    const [first] = this.#places;
-    return first;
   }
 
   all(): readonly Place<G, T>[] {

@@ -12,13 +12,17 @@ import type { NamedArrays, ShapedArray } from "./rollout.ts";
 
 /** Parameters on the host, by their paths. */
 export async function arraysOf(params: Params<Tensor>): Promise<NamedArrays> {
+  const tensors = tensorsOf(params);
+  const data: readonly HostArray[] = await read([...tensors.values()]);
+  const arrays = Array.from(tensors, ([path, { shape }], i) => [path, { data: data[i] as HostArray, shape }]);
+  return Object.fromEntries(arrays);
+}
+
+/** The tensors of a tree by their paths. */
+function tensorsOf(params: Params<Tensor>): ReadonlyMap<string, Tensor> {
   const leaves: unknown[] = [];
   const paths = leafPaths(flatten(params, leaves));
-  const tensors = leaves as Tensor[];
-  const data: readonly HostArray[] = await read(tensors);
-  return Object.fromEntries(
-    tensors.map(({ shape }, i) => [paths[i] as string, { data: data[i] as HostArray, shape }]),
-  );
+  return new Map(paths.map((path, i) => [path, leaves[i] as Tensor]));
 }
 
 /** Puts weights on a device, where they have the names and shapes of some parameters, and keeps the newest. */
@@ -32,13 +36,12 @@ export class WeightsReceiver {
   constructor(kind: string, like: Params<Tensor>) {
     this.#kind = kind;
     this.#tree = flatten(like, []);
-    const tensors = [...leavesOf(like)] as readonly (readonly [string, Tensor])[];
-    this.#known = new Map(tensors.map(([path, { type }]) => [path, type]));
-    const device = tensors[0]?.[1].device;
-    this.#where = device ? { device } : {};
+    const tensors = tensorsOf(like);
+    this.#known = new Map(Array.from(tensors, ([path, { type }]) => [path, type]));
+    const [first] = tensors.values();
+    this.#where = first ? { device: first.device } : {};
   }
 
-  /** The newest weights. */
   get params(): Params<Tensor> {
     if (this.#newest) return this.#newest;
     throw new EspalierError("WEIGHTS_MISSING", `${this.#kind}: there are no weights yet`, {
@@ -61,9 +64,8 @@ export class WeightsReceiver {
   }
 }
 
-/** Refuses parameters that have not the names and shapes of others. */
 export const checkSameModel = (what: string, like: Params<Tensor>, params: Params<Tensor>): void =>
-  checkSame(what, leavesOf(like), leavesOf(params));
+  checkSame(what, tensorsOf(like), tensorsOf(params));
 
 /** Arrays by name as they are, and tensors of a tree by their paths. */
 function leavesOf(weights: Params<Tensor> | NamedArrays): ReadonlyMap<string, Tensor | ShapedArray> {
@@ -71,9 +73,7 @@ function leavesOf(weights: Params<Tensor> | NamedArrays): ReadonlyMap<string, Te
     (value) => isPlainObject(value) && ArrayBuffer.isView((value as { readonly data?: unknown }).data),
   );
   if (isNamed) return new Map(Object.entries(weights as NamedArrays));
-  const leaves: unknown[] = [];
-  const paths = leafPaths(flatten(weights, leaves));
-  return new Map(paths.map((path, i) => [path, leaves[i] as Tensor]));
+  return tensorsOf(weights as Params<Tensor>);
 }
 
 type Shaped = ReadonlyMap<string, Pick<ShapedArray, "shape">>;

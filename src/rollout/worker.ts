@@ -20,7 +20,6 @@ import {
   type Clock,
   countInWords,
   EspalierError,
-  hasMethods,
   isPlainObject,
   isWorthSaying,
   messageOf,
@@ -41,20 +40,22 @@ import {
   type HostContext,
   HostOfHooks,
 } from "../hooks/index.ts";
-import { abortSignal, withMethods } from "../language/index.ts";
+import { abortSignal, required } from "../language/index.ts";
 import { Logger } from "../metrics/index.ts";
 import type { Curriculum } from "../rl/index.ts";
-import { advanceCounters, type Counters, noCounters } from "../schedule/index.ts";
+import { advanceCounters, type Counters, noCounters, timeless } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import { Ending, type Outcome } from "../trainer/index.ts";
 import { defaultHooks } from "./hooks.ts";
 import {
   checkLesson,
   type EvaluatedScores,
+  generatorRow,
   type LessonScores,
   type Rollout,
   type RolloutGenerator,
   type RolloutSink,
+  resultOf,
   unitsOf,
   type WeightSource,
   type WorkerLink,
@@ -115,24 +116,18 @@ export type WorkerHook = Hook<WorkerEvents>;
 
 export const optionTable = {
   /** Makes rollouts and plays evaluations. The worker closes it at its end. */
-  generator: option.made<RolloutGenerator, { readonly required: true }>(
-    "a generator, with lessons, setParams, rollout and evaluate",
-    (value) =>
-      hasMethods(value, ["setParams", "rollout", "evaluate"]) &&
-      Array.isArray((value as RolloutGenerator).lessons),
-    { required: true },
-  ),
+  generator: required(generatorRow),
   /** Its end of a transport; or `weights` and `rollouts`. */
-  link: withMethods<WorkerLink>("a link: transport.worker(name)", "receive", "send"),
-  weights: withMethods<WeightSource>("a source of weights, with receive", "receive"),
-  rollouts: withMethods<RolloutSink>("a sink of rollouts, with send", "send"),
+  link: option.object<WorkerLink>("a link: transport.worker(name)", ["receive", "send"], {}),
+  weights: option.object<WeightSource>("a source of weights, with receive", ["receive"], {}),
+  rollouts: option.object<RolloutSink>("a sink of rollouts, with send", ["send"], {}),
   /** Unique among the workers of a run: ids of rollouts and random numbers follow from it. Default: "worker-0". */
   name: option.text({ default: "worker-0" }),
   /** Chooses lessons. Default: all lessons of the generator alike. */
-  curriculum: withMethods<Curriculum>("a curriculum: lessonCurriculum({ ... })", "shares", "trained"),
-  hooks: option.made<readonly WorkerHook[]>("a list of hooks", Array.isArray, {}),
+  curriculum: option.object<Curriculum>("a curriculum: lessonCurriculum({ ... })", ["shares", "trained"], {}),
+  hooks: option.list<WorkerHook>("a list of hooks", {}),
   /** Takes what the worker and its hooks log, and is closed with the worker: one for each. Default: writes nowhere. */
-  tracker: withMethods<Logger>("a Logger", "log", "as"),
+  tracker: option.object<Logger>("a Logger", ["log", "as"], {}),
   /** Default: 0. */
   seed: option.integer({ min: 0, default: 0 }),
   /** Registers the hooks "micro-evaluation" and "evaluation". Default: true. */
@@ -147,9 +142,9 @@ export const optionTable = {
   evalExamples: option.integer({ min: 1, default: 64 }),
   /** Steps that `evalFrequency` counts: updates of the trainer, or steps of the worker. Default: "trainer". */
   evalUnit: option.oneOf(["trainer", "worker"], { default: "trainer" }),
-  clock: withMethods<Clock>("a clock", "now"),
+  clock: option.object<Clock>("a clock", ["now"], {}),
   /** Takes messages that do not stop the worker. Default: standard error. */
-  warn: option.made<(text: string) => void>("a function of a text", (v) => typeof v === "function", {}),
+  warn: option.function<(text: string) => void>("a function of a text", {}),
   /** Prints every decision about hooks. `ESPALIER_DEBUG=hooks` does the same. Default: false. */
   trace: option.flag({ default: false }),
 };
@@ -164,7 +159,7 @@ const runTable = {
 };
 const evaluateTable = {
   /** Default: all. */
-  lessons: option.made<readonly string[]>("a list of lessons", Array.isArray, {}),
+  lessons: option.list<string>("a list of lessons", {}),
   /** Episodes of each lesson. Default: 64. */
   examples: option.integer({ min: 1, default: 64 }),
   /** The episodes follow from it. Default: the same ones each time. */
@@ -266,7 +261,6 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     }
   }
 
-  /** Lessons of the curriculum. */
   get lessons(): readonly string[] {
     return this.curriculum.lessons;
   }
@@ -493,18 +487,18 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   }
 
   /** The curriculum and the log take a rollout's scores. */
-  #learnFrom({ lesson, episodes, return: mean, positive, metrics }: Rollout): void {
+  #learnFrom(rollout: Rollout): void {
+    const { lesson, episodes, return: mean, positive, metrics } = rollout;
     const { receivesFailed, weightsRefused } = this.stats;
-    const values: Record<string, number> = { ...metrics, episodes };
-    if (episodes > 0) {
-      values["episode.return"] = mean;
-      values["episode.positive"] = positive;
-    }
-    if (receivesFailed > 0) values["weights.failed"] = receivesFailed;
-    if (weightsRefused > 0) values["weights.refused"] = weightsRefused;
+    const values = {
+      ...metrics,
+      episodes,
+      ...(episodes > 0 && { "episode.return": mean, "episode.positive": positive }),
+      ...(receivesFailed > 0 && { "weights.failed": receivesFailed }),
+      ...(weightsRefused > 0 && { "weights.refused": weightsRefused }),
+    };
     this.#log.log(values, this.counters, "rollout");
-    if (episodes > 0)
-      this.curriculum.trained([{ lesson: this.lessons.indexOf(lesson), episodes, return: mean, positive }]);
+    if (episodes > 0) this.curriculum.trained([resultOf(this.lessons, lesson, rollout)]);
   }
 
   #emit(event: WorkerEvent): HookResults | undefined | Promise<HookResults | undefined> {
@@ -589,7 +583,6 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   }
 }
 
-/** The context with the parts that move. */
 type MovingContext = HostContext<WorkerContext> & {
   -readonly [K in "counters" | "since" | "rng" | "lessonId" | "metadata" | "rollout"]: WorkerContext[K];
 };
@@ -597,7 +590,6 @@ type MovingContext = HostContext<WorkerContext> & {
 /** Counts that no step has: the key of evaluations that are asked for by hand. */
 const evaluationKey = 0xffff_ffff;
 
-/** The root of a worker's random numbers. */
 function keyOf(seed: number, name: string): Uint32Array {
   const { hostFoldIn, hostKey } = hostRandom;
   const [first, second] = nameWords(`rollout.${name}`);
@@ -664,11 +656,7 @@ class Progress implements Stateful {
     const { counters, since, performance, key } = (state ?? {}) as Partial<ReturnType<Progress["getState"]>>;
     if (typeof counters?.steps !== "number" || !since || !performance || key?.length !== 2)
       throw notAState("worker");
-    const { seconds } = this.counters;
-    this.counters = { ...noCounters, ...counters, seconds };
-    this.#since = Object.fromEntries(
-      Object.entries(since).map(([event, at]) => [event, { ...noCounters, ...at, seconds }]),
-    );
+    this.#restore(this.counters.seconds, counters, since);
     this.performance = { ...performance };
     this.root = Uint32Array.from(key);
   }
@@ -678,27 +666,26 @@ class Progress implements Stateful {
     setState: (state) => {
       const seconds = isPlainObject(state) ? state.seconds : undefined;
       if (typeof seconds !== "number") throw notAState("time");
-      this.counters = { ...this.counters, seconds };
-      this.startClock();
-      const since = Object.entries(this.#since).map(([event, at]) => [event, { ...at, seconds }]);
-      this.#since = Object.fromEntries(since);
+      this.#restore(seconds, this.counters, this.#since);
     },
   };
+
+  #restore(seconds: number, counters: object, since: Readonly<Record<string, object>>): void {
+    const timed = (at: object): Counters => ({ ...noCounters, ...at, seconds });
+    this.counters = timed(counters);
+    this.#since = Object.fromEntries(Object.entries(since).map(([event, at]) => [event, timed(at)]));
+    this.startClock();
+  }
 }
 
 /** Events that every process has by itself. */
 const perProcess: readonly string[] = ["onWorkerStart", "onError", "onWorkerEnd"];
-
-function timeless({ seconds: _, ...counts }: Counters): Readonly<Record<string, number>> {
-  return counts;
-}
 
 const notAState = (component: string): EspalierError =>
   new EspalierError("STATE_INVALID", `this is not a state of the component "${component}"`, {
     fix: "restore what getState of the same component of a rollout worker gave",
   });
 
-/** Draws all lessons alike. */
 function allAlike(lessons: readonly string[]): Curriculum {
   const shares = new Float32Array(lessons.length).fill(1 / lessons.length);
   return {
@@ -714,11 +701,7 @@ function allAlike(lessons: readonly string[]): Curriculum {
 
 /** Refuses scores that would stay in a curriculum's averages. */
 export function checkScores(what: string, scores: LessonScores): void {
-  const {
-    episodes = Number.NaN,
-    return: mean,
-    positive,
-  } = (scores as Partial<LessonScores> | undefined) ?? {};
+  const { episodes = Number.NaN, return: mean, positive } = (scores ?? {}) as Partial<LessonScores>;
   const isShare = Number(positive) >= 0 && Number(positive) <= 1;
   if (episodes === 0 || (Number.isSafeInteger(episodes) && episodes > 0 && Number.isFinite(mean) && isShare))
     return;
