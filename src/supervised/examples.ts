@@ -77,7 +77,7 @@ export function zipArrays<R>(
 }
 
 /** The numbers of arrays one behind the other, in `into` or a new array. */
-export function joined(arrays: readonly ExampleArray[], into?: HostArray): HostArray {
+export function joined(arrays: readonly Pick<ExampleArray, "data">[], into?: HostArray): HostArray {
   const [{ data }] = arrays as readonly [ExampleArray];
   const length = arrays.reduce((sum, each) => sum + each.data.length, 0);
   const kind = data instanceof Uint8Array ? Uint8Array : data.constructor;

@@ -178,15 +178,11 @@ const endless = 2 ** 31 - 1;
 /** Bytes of a chunk that has more than one update. */
 const chunkBytes = 16 * 2 ** 20;
 
-interface Chunk {
+/** Updates on the device, and where they are in the loader: its generation and epoch, and the first row's position. */
+interface Chunk extends UpdateRows {
   readonly batches: BatchGroup;
-  /** The loader's generation and epoch, and the position of the first row. */
   readonly generation: number;
   readonly epoch: number;
-  readonly from: number;
-  readonly count: number;
-  readonly ended: boolean;
-  readonly data: Examples["data"];
 }
 
 interface StreamParts extends FeedOptions {
@@ -199,146 +195,108 @@ interface StreamParts extends FeedOptions {
 }
 
 /** Rows of a dataset, chunk by chunk. */
-export class StreamFeed implements Feed {
-  readonly loader: DataLoader;
-  readonly shuffle: boolean;
-  readonly length: number | null;
-  readonly groups: readonly BatchGroup[];
-  readonly #parts: StreamParts;
+export function streamFeed({ sample, load, check, warn, size, key, where }: StreamParts): Feed {
+  const { data, config } = load;
+  const stream = data.length === undefined;
+  const ownKey = config.key !== undefined || config.seed !== undefined;
+  const loader = new DataLoader(data, {
+    ...config,
+    batchSize: size,
+    warn: config.warn ?? warn,
+    ...(!ownKey && { key }),
+    // A task says beforehand what its updates add to the counters, and a stream's end is not known then.
+    ...(stream && { lastBatch: "drop" }),
+  });
   /** Updates in a chunk, by group. */
-  readonly #updates = new Map<BatchGroup, number>();
-  readonly #orders = new Map<BatchGroup, Tensor>();
-  readonly #staging = new Map<string, HostArray>();
-  readonly #ownKey: boolean;
-  #chunk: Chunk | undefined;
+  const updates = new Map<BatchGroup, number>();
+  const roomOf = (batches: BatchGroup): number => updates.get(batches) ?? 1;
+  const staging = new Map<string, HostArray>();
+  let chunk: Chunk | undefined;
   /** Results of the last call with this chunk, and with the one before. */
-  #mark: Tensor | undefined;
-  #markBefore: Tensor | undefined;
+  let mark: Tensor | undefined;
+  let markBefore: Tensor | undefined;
 
-  constructor(parts: StreamParts) {
-    const { data, config } = parts.load;
-    const { size, key, warn } = parts;
-    this.#parts = parts;
-    this.#ownKey = config.key !== undefined || config.seed !== undefined;
-    this.loader = new DataLoader(data, {
-      ...config,
-      batchSize: size,
-      warn: config.warn ?? warn,
-      ...(!this.#ownKey && { key }),
-      // A task says beforehand what its updates add to the counters, and a stream's end is not known then.
-      ...(data.length === undefined && { lastBatch: "drop" }),
-    });
-    this.shuffle = config.shuffle ?? data.length !== undefined;
-    this.length = data.length ?? null;
-    this.groups = data.length === undefined ? [{ size, count: endless, from: 0 }] : this.loader.groups;
-  }
+  const drop = (): void => {
+    chunk?.order.dispose();
+    if (chunk && chunk.count > 0) for (const tensor of treeLeaves<Tensor>(chunk.data)) tensor.dispose();
+    chunk = undefined;
+  };
 
-  capacity(batches: BatchGroup, most: number): number {
-    const { data, length } = this.#parts.sample;
-    const example = treeLeaves<Tensor>(data).reduce((sum, { type }) => sum + type.bytes, 0) / length;
-    const fitting = Math.max(1, Math.floor(chunkBytes / (example * batches.size)));
-    const updates = Math.min(most, batches.count, fitting);
-    this.#updates.set(batches, updates);
-    return updates;
-  }
-
-  async rows(batches: BatchGroup, count: number): Promise<UpdateRows> {
-    const { data, ...chunk } = this.#current(batches, count) ?? (await this.#next(batches));
-    const from = this.loader.position - chunk.from;
-    const left = chunk.count - from / batches.size;
-    const ended = chunk.ended && left <= count;
-    return { data, order: this.#order(batches), from, count: Math.min(count, left), ended };
-  }
-
-  advance(batches: BatchGroup, count: number, mark: Tensor | undefined): void {
-    this.#mark = mark;
-    this.loader.take(count);
-    // Now the device is busy.
-    this.loader.request(this.#room(batches));
-  }
-
-  restart(key: Uint32Array): void {
-    if (!this.#ownKey) this.loader.setState({ key, epoch: 0, position: 0 });
-  }
-
-  async close(): Promise<void> {
-    this.#drop();
-    await this.loader.close();
-  }
-
-  #room(batches: BatchGroup): number {
-    return this.#updates.get(batches) ?? 1;
-  }
-
-  /** The chunk on the device, where it has these updates. */
-  #current(batches: BatchGroup, count: number): Chunk | undefined {
-    const { epoch, position, generation } = this.loader;
-    const chunk = this.#chunk;
-    if (chunk?.batches !== batches || chunk.epoch !== epoch || chunk.generation !== generation)
-      return undefined;
-    const end = chunk.from + chunk.count * batches.size;
-    return chunk.ended || position + count * batches.size <= end ? chunk : undefined;
-  }
-
-  /** Puts the next updates' rows on the device. */
-  async #next(batches: BatchGroup): Promise<Chunk> {
-    this.#drop();
-    const { epoch, position: from, generation } = this.loader;
-    const room = this.#room(batches);
-    const stream = this.length === null;
-    const most = Math.min(room, batches.count - (from - batches.from) / batches.size);
-    // One more of a stream tells whether it goes on.
-    const loaded = await this.loader.peek(most + Number(stream));
-    const taken = loaded.slice(0, most);
-    taken.forEach(this.#parts.check);
-    // Two chunks are on the device at most: the one it works on, and this one.
-    if (this.#markBefore?.isDisposed === false) await this.#markBefore.ready();
-    this.#markBefore = this.#mark;
-    this.#chunk = {
-      batches,
-      generation,
-      epoch,
-      from,
-      count: taken.length,
-      ended: stream && loaded.length <= most,
-      data: taken.length > 0 ? this.#place(batches, taken) : this.#parts.sample.data,
-    };
-    return this.#chunk;
-  }
+  /** The chunk on the device has these updates, or is the stream's last. */
+  const has = ({ batches, epoch, generation, from, count, ended }: Chunk, wanted: number): boolean =>
+    epoch === loader.epoch &&
+    generation === loader.generation &&
+    (ended || loader.position + wanted * batches.size <= from + count * batches.size);
 
   /** Joins batches into arrays as long as a whole chunk, for the program takes arrays of one length. */
-  #place(batches: BatchGroup, taken: readonly LoadedBatch[]): Examples["data"] {
-    const rows = this.#room(batches) * batches.size;
+  const place = (rows: number, taken: readonly LoadedBatch[]): Examples["data"] => {
     const trees = taken.map(({ rows: _, ...arrays }) => ({ ...arrays }));
     const placed: unknown = zipArrays(trees, (parts, path) => {
       const [{ data, shape }] = parts;
       const length = rows * (data.length / (shape[0] as number));
-      let array = this.#staging.get(path);
+      let array = staging.get(path);
       if (array?.length !== length) {
         array = new (data.constructor as new (length: number) => HostArray)(length);
-        this.#staging.set(path, array);
+        staging.set(path, array);
       }
-      return put(joined(parts, array), { ...this.#parts.where, shape: [rows, ...shape.slice(1)] });
+      return put(joined(parts, array), { ...where, shape: [rows, ...shape.slice(1)] });
     });
     return placed as Examples["data"];
-  }
+  };
 
-  #order(batches: BatchGroup): Tensor {
-    let order = this.#orders.get(batches);
-    if (!order) {
-      const length = this.#room(batches) * batches.size;
-      order = put(
-        Int32Array.from({ length }, (_, i) => i),
-        this.#parts.where,
-      );
-      this.#orders.set(batches, order);
-    }
-    return order;
-  }
+  /** Puts the next updates' rows on the device. */
+  const next = async (batches: BatchGroup): Promise<Chunk> => {
+    drop();
+    const { epoch, position: from, generation } = loader;
+    const most = Math.min(roomOf(batches), batches.count - (from - batches.from) / batches.size);
+    // One more of a stream tells whether it goes on.
+    const loaded = await loader.peek(most + Number(stream));
+    const taken = loaded.slice(0, most);
+    taken.forEach(check);
+    // Two chunks are on the device at most: the one it works on, and this one.
+    if (markBefore?.isDisposed === false) await markBefore.ready();
+    markBefore = mark;
+    const rows = roomOf(batches) * batches.size;
+    const data = taken.length > 0 ? place(rows, taken) : sample.data;
+    const order = put(
+      Int32Array.from({ length: rows }, (_, i) => i),
+      where,
+    );
+    const ended = stream && loaded.length <= most;
+    return { batches, generation, epoch, from, count: taken.length, ended, data, order };
+  };
 
-  #drop(): void {
-    const chunk = this.#chunk;
-    this.#chunk = undefined;
-    if (chunk && chunk.count > 0) for (const tensor of treeLeaves<Tensor>(chunk.data)) tensor.dispose();
-  }
+  return {
+    loader,
+    shuffle: config.shuffle ?? !stream,
+    length: data.length ?? null,
+    groups: stream ? [{ size, count: endless, from: 0 }] : loader.groups,
+    capacity: (batches, most) => {
+      const { data, length } = sample;
+      const example = treeLeaves<Tensor>(data).reduce((sum, { type }) => sum + type.bytes, 0) / length;
+      const fitting = Math.max(1, Math.floor(chunkBytes / (example * batches.size)));
+      const room = Math.min(most, batches.count, fitting);
+      updates.set(batches, room);
+      return room;
+    },
+    rows: async (batches, count) => {
+      if (chunk?.batches !== batches || !has(chunk, count)) chunk = await next(batches);
+      const from = loader.position - chunk.from;
+      const left = chunk.count - from / batches.size;
+      return { ...chunk, from, count: Math.min(count, left), ended: chunk.ended && left <= count };
+    },
+    advance: (batches, count, result) => {
+      mark = result;
+      loader.take(count);
+      // Now the device is busy.
+      loader.request(roomOf(batches));
+    },
+    restart: (fresh) => {
+      if (!ownKey) loader.setState({ key: fresh, epoch: 0, position: 0 });
+    },
+    close: async () => {
+      drop();
+      await loader.close();
+    },
+  };
 }

@@ -32,6 +32,7 @@ import {
   type ExampleValue,
   fromArrays,
   fromIterable,
+  type LoadedBatch,
   type Tokenizer,
   type Transform,
   tokenizerFrom,
@@ -43,6 +44,7 @@ import {
   type DType,
   type EngineChoice,
   type HostArray,
+  isFloat,
   put,
   read,
   type Shape,
@@ -138,19 +140,37 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
   const recipe = checkpoint.components.includes("tokenizer") && (await checkpoint.state("tokenizer"));
   const tokenizer = recipe ? await tokenizerFrom(recipe) : undefined;
 
+  const place = { engine: beside.device.engine, device: beside.device };
   const program = compile((p: Params, x: ExampleTree<Value>) => model.apply(p, x), {
-    engine: beside.device.engine,
-    device: beside.device,
+    ...place,
     name: "predict",
   });
   let checked = about.input !== undefined;
 
+  const types = leafTypes(about.input);
+  /** Rows of the inputs on the device, as many as the next power of two: few sizes, so that few programs are compiled. */
+  const placed = (arrays: ExampleArrayTree, from: number, size: number): ExampleTree<Tensor> =>
+    zipArrays([arrays], ([{ data, shape }], path) => {
+      const width = data.length / (shape[0] as number);
+      const dtype = types.get(path)?.dtype;
+      const wanted = Math.min(batchSize, 2 ** Math.ceil(Math.log2(size)));
+      const rows = { data: data.subarray(from * width, (from + size) * width) };
+      // Filled up by the last one: what a model makes of zeros may be NaN, and slow.
+      const last = { data: rows.data.subarray((size - 1) * width) };
+      const filled = joined([rows, ...new Array<typeof last>(wanted - size).fill(last)]);
+      return put(filled, { ...place, ...(dtype && { dtype }), shape: [wanted, ...shape.slice(1)] });
+    });
+
   const computed = async (inputs: readonly PredictInput[] | ArrayTree) => {
     const data = await examplesOf(inputs, transform);
+    const count = data.length as number;
+    const [all] = await createLoader(data, { batchSize: count, shuffle: false }).peek(1);
+    const { x: arrays } = all as LoadedBatch;
+    if (about.input) checkInputs(types, arrays);
     const chunks: Outputs[] = [];
-    for await (const { x: arrays, rows } of createLoader(data, { batchSize, shuffle: false })) {
-      const size = rows.length;
-      const x = placed(arrays, about.input, rows, batchSize, beside);
+    for (let from = 0; from < count; from += batchSize) {
+      const size = Math.min(batchSize, count - from);
+      const x = placed(arrays, from, size);
       if (!checked) check(treeMap(({ shape, dtype }: Tensor) => spec(shape, dtype), x));
       checked = true;
       const given = program(params, x) as ExampleTree<Tensor>;
@@ -159,21 +179,20 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
         return { data: part, shape: [size, ...shape.slice(1)] };
       };
       chunks.push(treeMap(firstRows, await read(given), given) as ExampleTree<unknown> as Outputs);
-      for (const tensor of [...treeLeaves<Tensor>(x), ...treeLeaves<Tensor>(given)]) tensor.dispose();
+      for (const tensor of treeLeaves<Tensor>([x, given])) tensor.dispose();
     }
-    const count = data.length as number;
-    const all: Outputs = zipArrays(chunks, (parts) => ({
+    const outputs: Outputs = zipArrays(chunks, (parts) => ({
       data: joined(parts),
       shape: [count, ...parts[0].shape.slice(1)],
     }));
-    return { all, count };
+    return { outputs, count };
   };
 
   const predict = async (inputs: readonly PredictInput[] | ArrayTree): Promise<P[]> => {
     if (Array.isArray(inputs) && inputs.length === 0) return [];
-    const { all, count } = await computed(inputs);
+    const { outputs, count } = await computed(inputs);
     return Array.from({ length: count }, (_, i) => {
-      const one = zipArrays([all], ([{ data }]) =>
+      const one = zipArrays([outputs], ([{ data }]) =>
         data.slice((data.length / count) * i, (data.length / count) * (i + 1)),
       );
       // The caller says what a prediction is.
@@ -188,7 +207,7 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
     checkpoint,
     predict,
     predictOne: async (input) => (await predict([input]))[0] as P,
-    outputs: async (inputs) => (await computed(inputs)).all,
+    outputs: async (inputs) => (await computed(inputs)).outputs,
   };
 }
 
@@ -281,60 +300,33 @@ async function onHost(arrays: unknown): Promise<ArrayTree> {
   return Object.fromEntries(await Promise.all(parts));
 }
 
-/** Inputs on the device, as many rows as the next power of two: few sizes, so that few programs are compiled. */
-function placed(
-  arrays: ExampleArrayTree,
-  input: Specs<ExampleTree<Value>> | undefined,
-  rows: Int32Array,
-  batchSize: number,
-  { device }: Tensor,
-): ExampleTree<Tensor> {
-  const types = leafTypes(input);
-  const size = rows.length;
-  const wanted = Math.min(batchSize, 2 ** Math.ceil(Math.log2(size)));
+/**
+ * Refuses inputs of other names than in training, those with too few axes to be one input each, `[1, 2]` in place of
+ * `[[1, 2]]`, and fractions where there were whole numbers.
+ */
+function checkInputs(trained: ReturnType<typeof leafTypes>, arrays: ExampleArrayTree): void {
   const given = new Map<string, ExampleArray>();
   zipArrays([arrays], ([array], path) => given.set(path, array));
-  if (input) checkKind(types, given);
-  return zipArrays([arrays], ([{ data, shape }], path) => {
-    const width = data.length / size;
-    const dtype = types.get(path)?.dtype;
-    if (dtype !== undefined && wholeTypes.includes(dtype)) checkWhole(path, data, rows);
-    // Filled up by the last one: what a model makes of zeros may be NaN, and slow.
-    const last = { data: data.subarray((size - 1) * width), shape };
-    const filled = joined([{ data, shape }, ...new Array<ExampleArray>(wanted - size).fill(last)]);
-    const where = { engine: device.engine, device, ...(dtype && { dtype }) };
-    return put(filled, { ...where, shape: [wanted, ...shape.slice(1)] });
-  });
-}
-
-/** Refuses inputs of other names, or with too few axes to be one input each: `[1, 2]` in place of `[[1, 2]]`. */
-function checkKind(
-  trained: ReadonlyMap<string, { readonly shape: readonly number[] }>,
-  given: typeof trained,
-): void {
-  const text = (types: typeof trained) =>
+  const text = (types: ReadonlyMap<string, { readonly shape: Shape }>) =>
     [...types].map(([path, { shape }]) => `${path}[${shape.slice(1)}]`).join(", ");
   if (
-    given.size === trained.size &&
-    [...trained].every(([path, { shape }]) => (given.get(path)?.shape.length ?? 0) >= shape.length)
+    given.size !== trained.size ||
+    [...trained].some(([path, { shape }]) => (given.get(path)?.shape.length ?? 0) < shape.length)
   )
-    return;
-  throw invalid(
-    `an input is ${text(given)}, and in training it was ${text(trained)}`,
-    "give a list of such inputs, or one to predictOne; rows by name need a transform in training",
-  );
-}
-
-const wholeTypes: readonly DType[] = ["i32", "u32", "u8"];
-
-function checkWhole(path: string, data: HostArray, rows: Int32Array): void {
-  if (!(data instanceof Float32Array || data instanceof Float64Array)) return;
-  const bad = data.findIndex((number) => !Number.isInteger(number));
-  if (bad < 0) return;
-  throw invalid(
-    `input ${rows[Math.floor((bad * rows.length) / data.length)]}${path && `, ${path}`} has ${data[bad]}, and the model was trained on whole numbers`,
-    "give whole numbers: tokens, labels, bytes",
-  );
+    throw invalid(
+      `an input is ${text(given)}, and in training it was ${text(trained)}`,
+      "give a list of such inputs, or one to predictOne; rows by name need a transform in training",
+    );
+  for (const [path, { data, shape }] of given) {
+    const { dtype } = trained.get(path) as Spec;
+    if (isFloat(dtype) || !(data instanceof Float32Array || data instanceof Float64Array)) continue;
+    const bad = data.findIndex((number) => !Number.isInteger(number));
+    if (bad < 0) continue;
+    throw invalid(
+      `input ${Math.floor((bad * (shape[0] as number)) / data.length)}${path && `, ${path}`} has ${data[bad]}, and the model was trained on whole numbers`,
+      "give whole numbers: tokens, labels, bytes",
+    );
+  }
 }
 
 const invalid = (what: string, fix: string): EspalierError =>

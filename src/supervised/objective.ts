@@ -1,19 +1,11 @@
-import { EspalierError, shown } from "../core/index.ts";
+import { EspalierError } from "../core/index.ts";
 import type { ExampleTree } from "../data/index.ts";
 import { np, Value, type ValueLike } from "../engine/index.ts";
 import { asLoss, type Loss, objective as lossesObjective, shareName, weightName } from "../losses/index.ts";
 import type { Model, Moments, Params } from "../nn/index.ts";
-import type { Adds, Counters } from "../schedule/index.ts";
 import type { Settings } from "../trainer/index.ts";
 import { isSetMetric, type Metric, type Metrics } from "./metrics.ts";
-import {
-  type AnySetMetric,
-  type MetricStates,
-  notOneNumber,
-  notValue,
-  SetMetrics,
-  type Shapes,
-} from "./tracker.ts";
+import { type MetricStates, notOneNumber, notValue, SetMetrics, type Shapes } from "./tracker.ts";
 
 /** Inputs and targets, of values while tracing; each may be a tree. */
 export interface Batch<X = unknown, Y = unknown> {
@@ -122,12 +114,9 @@ export function supervisedObjective({ model, loss, metrics, weighted, shapes }: 
       return metricValues(functions, outputs, batch.y);
     },
   });
-  const { names, ramps, components, hooks } = terms;
+  const { names } = terms;
   return {
-    names,
-    ramps,
-    components,
-    hooks,
+    ...terms,
     setMetrics,
     /** The losses in plain values: their weights, and when they are active. */
     settings: alone
@@ -137,12 +126,6 @@ export function supervisedObjective({ model, loss, metrics, weighted, shapes }: 
         ),
     /** Which losses are active may change. */
     changes: losses.some(({ active }) => active?.train !== undefined),
-    /** Lengths of the parts of `count` batches, cut where the active losses change. */
-    chunks: (counters: Counters, adds: Adds, count: number) => terms.chunks("train", counters, adds, count),
-    /** The losses that are active in a batch that begins at these counters. */
-    active: (counters: Counters, adds: Adds) => terms.active("train", counters, adds),
-    /** Keeps what is made for each set of losses. */
-    perSet: <T>(make: (names: readonly string[]) => T) => terms.perSet((_evaluate, set) => make(set)),
 
     /** Inside a program: the sum of these losses, all scalars by name, `loss` among them, and the metrics' states. */
     compute: (
@@ -197,16 +180,12 @@ function metricsOf(metrics: ObjectiveParts["metrics"], weighted: boolean, shapes
       fix: "the loss is reported under that name already; choose another",
     });
   const functions: Record<string, BatchMetric> = {};
-  const sets: Record<string, AnySetMetric> = {};
+  const sets: Record<string, unknown> = {};
   for (const [name, metric] of Object.entries<unknown>(metrics)) {
     // Accuracy is both: a function, and a metric of the set, which takes weights.
     if (typeof metric === "function" && !(weighted && isSetMetric(metric)))
       functions[name] = metric as BatchMetric;
-    else if (isSetMetric(metric)) sets[name] = metric as AnySetMetric;
-    else
-      throw new EspalierError("METRIC_INVALID", `the metric "${name}" is ${shown(metric)}`, {
-        fix: "give a function of outputs and targets, a metric such as f1(), or one of your own: { init, add, value }",
-      });
+    else sets[name] = metric;
   }
   return { functions, setMetrics: new SetMetrics(sets, shapes) };
 }

@@ -44,8 +44,8 @@ import {
   heldBatches,
   isStreamed,
   loading,
-  StreamFeed,
   sampleOf,
+  streamFeed,
   type UpdateRows,
 } from "./feed.ts";
 import { aboutModel } from "./load-model.ts";
@@ -58,9 +58,8 @@ import {
   type SupervisedData,
   type SupervisedOptions,
 } from "./options.ts";
-import { rankProgram } from "./rank-update.ts";
-import { TableProvider } from "./tracker.ts";
-import { type Rows, trainProgram } from "./update.ts";
+import { tableProvider } from "./tracker.ts";
+import { type Rows, rankProgram, trainProgram } from "./update.ts";
 import { type HeldOut, heldArrays, sliceRows, validation } from "./validation.ts";
 
 /** A task that learns targets from inputs. */
@@ -235,7 +234,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
   const heldOut = held && heldOutOf("validation", held);
   const feedOptions = { size: batchSize * accumulate, key: keys.data, where };
   const feed: Feed = isStreamed(source.given)
-    ? new StreamFeed({
+    ? streamFeed({
         ...feedOptions,
         sample: source.examples,
         load: loading(kind, source.given, options),
@@ -258,7 +257,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
   let ranks: RankSum | undefined;
   const capacityOf = (batches: BatchGroup): number => feed.capacity(batches, loops && !ranks ? maxFuse : 1);
   let moments: readonly number[] | undefined;
-  const programsFor = objective.perSet((names) => {
+  const programsFor = objective.perSet((_evaluate, names) => {
     const programs = new Map<BatchGroup, ReturnType<typeof trainProgram | typeof rankProgram>>();
     let of = ranks;
     return (batches: BatchGroup) => {
@@ -300,7 +299,9 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
       feed.advance(batches, 0, undefined);
       return { metrics: {}, ...end };
     }
-    const { program, numbers } = programsFor(objective.active(span.at, addsWithSteps(batches)))(batches);
+    const { program, numbers } = programsFor(objective.active("train", span.at, addsWithSteps(batches)))(
+      batches,
+    );
     at[0] = count;
     at[1] = from;
     at[2] = random.counts.count % 2 ** 31;
@@ -313,7 +314,7 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
     });
   };
 
-  const tables = new TableProvider(options.metrics ?? {});
+  const tables = tableProvider(options.metrics ?? {});
   let lookForSkipped: ReturnType<typeof skippedUpdates> | undefined;
   const warnOfSkipped = (again: boolean): Promise<void> => {
     lookForSkipped ??= skippedUpdates(learner.state);
@@ -489,7 +490,7 @@ function segmentsOf(
     // A stream's end is not known: its updates are not cut, and come one by one where losses change.
     const streamed = feed.length === null;
     const capacity = capacityOf(batches);
-    const lengths = streamed ? [batches.count] : objective.chunks(at, adds, batches.count);
+    const lengths = streamed ? [batches.count] : objective.chunks("train", at, adds, batches.count);
     at = advanceCounters(at, adds, batches.count);
     return lengths.map((repeats): Segment => {
       const data: Position = { batches, from };

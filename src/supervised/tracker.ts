@@ -31,13 +31,7 @@ import { type ConfusionMatrix, isSetMetric, type Metrics, type SetMetric } from 
 /** States of metrics of the whole set, by name. */
 export type MetricStates = Readonly<Record<string, ExampleTree<Value>>>;
 
-/** The metrics of a finished set: numbers, and tables. */
-export interface SetValues {
-  readonly numbers: Readonly<Record<string, Value>>;
-  readonly tables: Readonly<Record<string, Value>>;
-}
-
-export type AnySetMetric = SetMetric<ExampleTree<Value>, unknown, ExampleTree<Value>>;
+type AnySetMetric = SetMetric<ExampleTree<Value>, unknown, ExampleTree<Value>>;
 
 export type Shapes = () => { readonly outputs: unknown; readonly y: Specs<ExampleTree<Value>> };
 
@@ -52,8 +46,13 @@ export class SetMetrics {
   readonly #metrics: readonly (readonly [string, AnySetMetric])[];
   readonly #shapes: Shapes;
 
-  constructor(metrics: Readonly<Record<string, AnySetMetric>>, shapes: Shapes) {
-    this.#metrics = Object.entries(metrics);
+  constructor(metrics: Readonly<Record<string, unknown>>, shapes: Shapes) {
+    this.#metrics = Object.entries(metrics).map(([name, metric]) => {
+      if (isSetMetric(metric)) return [name, metric as AnySetMetric];
+      throw new EspalierError("METRIC_INVALID", `the metric "${name}" is ${shown(metric)}, without a state`, {
+        fix: "give a metric such as f1(), or one of your own: { init, add, value }; a task takes functions of outputs and targets too",
+      });
+    });
     this.#shapes = shapes;
     this.any = this.#metrics.length > 0;
   }
@@ -67,10 +66,7 @@ export class SetMetrics {
   }
 
   add(states: MetricStates, outputs: unknown, { y, weight }: MetricBatch): MetricStates {
-    return this.#each((metric, name) => {
-      const state = states[name] as ExampleTree<Value>;
-      return weight ? metric.add(state, outputs, y, weight) : metric.add(state, outputs, y);
-    });
+    return this.#each((metric, name) => metric.add(states[name] as ExampleTree<Value>, outputs, y, weight));
   }
 
   /** The states that are sums, so that those of parts of a set can be added. */
@@ -84,8 +80,8 @@ export class SetMetrics {
     return this.#metrics.flatMap(([name, metric]) => (metric.sums ? [] : [name]));
   }
 
-  /** Of those metrics that have a state here. */
-  values(states: MetricStates): SetValues {
+  /** Of those metrics that have a state here: numbers, and tables. */
+  values(states: MetricStates) {
     const numbers: Record<string, Value> = {};
     const tables: Record<string, Value> = {};
     for (const [name, metric] of this.#metrics) {
@@ -151,7 +147,7 @@ export class MetricsTracker {
     this.#metrics =
       metrics instanceof SetMetrics
         ? metrics
-        : new SetMetrics(setMetricsOf(metrics), () => this.#shapes as ReturnType<Shapes>);
+        : new SetMetrics(metrics, () => this.#shapes as ReturnType<Shapes>);
     this.#examples = examples;
     this.#programs = trackerPrograms(this.#metrics, examples, where);
   }
@@ -177,10 +173,8 @@ export class MetricsTracker {
         { fix: "give the number of all examples, begin a new set with reset(), or leave examples out" },
       );
     this.#shapes ??= { outputs: spec(outputs.shape, outputs.dtype), y: spec(y.shape, y.dtype) };
-    const states = this.states ?? this.start();
-    this.states = weight
-      ? this.#programs.add(states, outputs, y, weight)
-      : this.#programs.add(states, outputs, y);
+    const batch = { y, ...(weight && { weight }) };
+    this.states = this.#programs.add(this.states ?? this.start(), outputs, batch);
   }
 
   /** The metrics of all batches so far. */
@@ -188,33 +182,20 @@ export class MetricsTracker {
     if (!this.states || !this.#metrics.any) return { metrics: {}, tables: {} };
     const { numbers, tables } = this.#programs.end(this.states);
     const [values, cells] = await Promise.all([read(numbers), read(tables)]);
-    return {
-      metrics: Object.fromEntries(Object.entries(values).map(([name, [value]]) => [name, Number(value)])),
-      tables: Object.fromEntries(
-        Object.entries(cells).map(([name, all]) => [name, rowsOf([...all], tables[name] as Tensor)]),
-      ),
-    };
+    const metrics = Object.entries(values).map(([name, [value]]) => [name, Number(value)]);
+    const rows = Object.entries(cells).map(([name, all]) => [name, rowsOf([...all], tables[name] as Tensor)]);
+    return { metrics: Object.fromEntries(metrics), tables: Object.fromEntries(rows) };
   }
 }
 
 const trackerPrograms = (metrics: SetMetrics, examples: number | undefined, where: CompileOptions) => ({
   start: compile(() => metrics.start(examples), { ...where, name: "the metrics' states" }),
   add: compile(
-    (states: MetricStates, outputs: Value, y: Value, weight?: Value) =>
-      metrics.add(states, outputs, weight ? { y, weight } : { y }),
+    (states: MetricStates, outputs: Value, batch: MetricBatch) => metrics.add(states, outputs, batch),
     { ...where, name: "the metrics' sums" },
   ),
   end: compile((states: MetricStates) => metrics.values(states), { ...where, name: "the metrics' values" }),
 });
-
-const setMetricsOf = (metrics: Metrics): Readonly<Record<string, AnySetMetric>> => {
-  for (const [name, metric] of Object.entries<unknown>(metrics))
-    if (!isSetMetric(metric))
-      throw new EspalierError("METRIC_INVALID", `the metric "${name}" is ${shown(metric)}, without a state`, {
-        fix: "give metrics of a set, such as f1(), or one of your own: { init, add, value }",
-      });
-  return metrics as Readonly<Record<string, unknown>> as Readonly<Record<string, AnySetMetric>>;
-};
 
 const rowsOf = (numbers: readonly number[], { shape }: Tensor): readonly (readonly number[])[] => {
   const [rows = 0, columns = 0] = shape;
@@ -256,30 +237,29 @@ export const validationTables = slot<ValidationTables>("validation.tables", { sa
 export const isTable = (metric: unknown): metric is ConfusionMatrix =>
   isSetMetric(metric) && "names" in metric;
 
-/** Puts the tables of a task's validation into the slot. */
-export class TableProvider {
-  newest: (Pick<Validated, "tables"> & Pick<ValidationTables, "counters">) | undefined;
-  /** The hook, where one of the metrics may give a table. */
-  readonly hooks: readonly TrainerHook[];
-
-  constructor(metrics: Readonly<Record<string, unknown>>) {
-    const provide: TrainerHook = {
-      name: "validationTables",
-      provides: [validationTables],
-      onValidationEnd: ({ slots }) => {
-        if (!this.newest) return;
-        const { tables, counters } = this.newest;
-        const named = Object.entries(tables).map(([name, rows]) => {
-          const metric = metrics[name];
-          return [name, { rows, names: (isTable(metric) && metric.names) || rows.map((_, i) => String(i)) }];
-        });
-        slots.set(validationTables, { tables: Object.fromEntries(named), counters });
-      },
-    };
-    // Accuracy, a function too, gives none.
-    const any = Object.values(metrics).some((metric) => typeof metric === "object" && isSetMetric(metric));
-    this.hooks = any ? [provide] : [];
-  }
+/** The newest tables of a task's validations, and the hook that puts them into the slot, where a metric may give some. */
+export function tableProvider(metrics: Readonly<Record<string, unknown>>) {
+  const provider: {
+    newest?: Pick<Validated, "tables"> & Pick<ValidationTables, "counters">;
+    readonly hooks: TrainerHook[];
+  } = { hooks: [] };
+  const provide: TrainerHook = {
+    name: "validationTables",
+    provides: [validationTables],
+    onValidationEnd: ({ slots }) => {
+      if (!provider.newest) return;
+      const { tables, counters } = provider.newest;
+      const named = Object.entries(tables).map(([name, rows]) => {
+        const metric = metrics[name];
+        return [name, { rows, names: (isTable(metric) && metric.names) || rows.map((_, i) => String(i)) }];
+      });
+      slots.set(validationTables, { tables: Object.fromEntries(named), counters });
+    },
+  };
+  // Accuracy, a function too, gives none.
+  const any = Object.values(metrics).some((metric) => typeof metric === "object" && isSetMetric(metric));
+  if (any) provider.hooks.push(provide);
+  return provider;
 }
 
 const hookTable = {
@@ -337,7 +317,7 @@ function file(directory: string, { tables, counters }: ValidationTables): void {
 }
 
 /** A table as lines: classes down, what they were taken for across. */
-export function drawn({ names, rows }: ValidationTable): readonly string[] {
+function drawn({ names, rows }: ValidationTable): readonly string[] {
   const cells = rows.map((row, i) => [names[i] ?? String(i), ...row.map((count) => numberText(count))]);
   return tableLines([["is \\ taken for", ...names], ...cells], { right: names.map((_, i) => i + 1) });
 }

@@ -1,28 +1,29 @@
 import { flatten, treeLeaves, treeMap, unflatten } from "../core/index.ts";
 import type { BatchGroup, ExampleTree } from "../data/index.ts";
-import { np, random, scan, type Value, type ValueLike } from "../engine/index.ts";
-import { compileUpdate, firstNonFinite, gradientsOf, type Learner, repeat } from "../learner/index.ts";
+import { type Feed, type Fetch, np, random, scan, type Value, type ValueLike } from "../engine/index.ts";
+import {
+  compileRankUpdate,
+  compileUpdate,
+  firstNonFinite,
+  gradientsOf,
+  type Learner,
+  type RankSum,
+  repeat,
+} from "../learner/index.ts";
 import { Moments, type Params } from "../nn/index.ts";
 import type { OptimizerState } from "../optim/index.ts";
-import type { AnyBatch, ObjectiveInputs, SupervisedObjective } from "./objective.ts";
+import type { AnyBatch, SupervisedObjective } from "./objective.ts";
 import type { MetricStates } from "./tracker.ts";
 
 type Values = Readonly<Record<string, Value>>;
 type Gradients = readonly [values: Values, grads: Params];
 /** What goes on from one micro-batch to the next: states of metrics, and running moments of layers. */
-export interface Carry {
+interface Carry {
   readonly metrics: MetricStates;
   readonly moments: readonly Value[];
 }
 /** Gradients of a micro-batch, or of several, and what goes on. */
-export type Step = readonly [...Gradients, after: Carry];
-
-/** The rows of an update that one rank of several has, in micro-batches of `size`. */
-export interface RankPart {
-  readonly size: number;
-  readonly from: number;
-  readonly rows: number;
-}
+type Step = readonly [...Gradients, after: Carry];
 
 /** Rows of examples while tracing. Without targets those follow from the inputs. */
 export type Rows = {
@@ -31,7 +32,7 @@ export type Rows = {
   readonly weight?: Value;
 };
 
-export interface TrainProgramOptions {
+interface TrainProgramOptions {
   readonly learner: Learner;
   readonly objective: SupervisedObjective;
   /** The losses that are active. */
@@ -51,7 +52,7 @@ export interface TrainProgramOptions {
 }
 
 /** Inputs of a call of the training program. */
-export type ProgramInputs = {
+type ProgramInputs = {
   readonly data: Rows;
   /** The rows of this epoch, in order. */
   readonly order: Value;
@@ -69,13 +70,13 @@ export function trainProgram(options: TrainProgramOptions) {
   const { learner, capacity, batches } = options;
   const program = compileUpdate(
     { updates: learner.states },
-    (states, { data, order, at, ramps, key }: ProgramInputs) => {
+    (states, { at, ramps, ...inputs }: ProgramInputs) => {
       const [count, from, before] = [np.take(at, 0), np.take(at, 1), np.take(at, 2)];
       return repeat(capacity, count, states, learner.rates.stacks(ramps, capacity), (now, ramp, index) => {
         const start = index.mul(batches.size).add(from);
         const number = index.add(before);
-        const inputs = updateInputs(options, now.params, { data, order, ramp, key, start, number });
-        return applyUpdate(options, now, ramp, number, updateGradients(options, inputs));
+        const step = updateGradients(options, now.params, { ...inputs, ramp, start, number });
+        return applyUpdate(options, now, ramp, number, step);
       });
     },
     learner.compileOptions("the training program"),
@@ -83,31 +84,58 @@ export function trainProgram(options: TrainProgramOptions) {
   return { program, numbers: learner.rampNumbers(capacity) };
 }
 
-interface UpdateRows {
-  readonly data: Rows;
-  readonly order: Value;
-  readonly ramp: Values;
-  readonly key: Value;
-  /** The update's first entry of the order, and its index in the run. */
-  readonly start: Value;
-  readonly number: Value;
+/** The rows of an update that one rank of several has, in micro-batches of `size`. */
+interface RankPart {
+  readonly size: number;
+  readonly from: number;
+  readonly rows: number;
 }
 
-export function updateInputs(
-  { learner, batchOf }: TrainProgramOptions,
-  params: Params,
-  { data, order, ramp, key, start, number }: UpdateRows,
-): UpdateInputs {
-  return {
-    params,
-    rows: (offset, size) => batchOf(learner.shard(gatherRows(data, order, start.add(offset), size))),
-    ramps: ramp,
-    key: random.foldIn(key, number),
-  };
+/**
+ * The rows of an update that a rank has. An update is cut into micro-batches of one size, `batchSize` or, where that
+ * leaves ranks without work, as many rows as make one for each; ranks take them in order. So `ranks` ranks compute what
+ * one process computes with `accumulate: ranks`. `full` is the number of rows of a full update.
+ */
+function rankPart({ rank, ranks }: Ranks, batchSize: number, full: number, rows: number): RankPart {
+  const size = Math.min(batchSize, Math.ceil(full / ranks));
+  const each = size * Math.ceil(Math.ceil(rows / size) / ranks);
+  const from = Math.min(rows, rank * each);
+  return { size, from, rows: Math.min(rows - from, each) };
+}
+
+type Ranks = Pick<RankSum, "rank" | "ranks">;
+
+/** The training program of one rank of several: a call is one update. `full` is the number of rows of a full update. */
+export function rankProgram(options: TrainProgramOptions, ranks: RankSum, full: number) {
+  const { learner, objective, batchSize, batches } = options;
+  const rows = batches.size;
+  const gradientsOn =
+    (part: RankPart) =>
+    (params: Params, { at, ...inputs }: ProgramInputs, ramp: Values) => {
+      const [start, number] = [np.take(at, 1), np.take(at, 2)];
+      const step = updateGradients(options, params, { ...inputs, ramp, start, number }, part);
+      const [values, grads, { metrics, moments }] = step;
+      // Running moments become their mean by rows.
+      const share = moments.map((value) => value.mul(part.rows / rows));
+      return { values, grads, metrics: objective.setMetrics.sums(metrics), moments: share };
+    };
+  const part = rankPart(ranks, batchSize, full, rows);
+  const update = compileRankUpdate(learner, ranks, {
+    name: "the training program",
+    gradients: gradientsOn(part),
+    ...(part.rows === 0 && { shapes: gradientsOn(rankPart({ ...ranks, rank: 0 }, batchSize, full, rows)) }),
+    apply: (now, { values, grads, ...after }, ramp, { at }: { readonly at: Value }) => {
+      const [next, result] = applyUpdate(options, now, ramp, np.take(at, 2), [values, grads, after]);
+      return [next, treeMap((value: Value) => np.expandDims(value, 0), result)] as const;
+    },
+  });
+  const program = (inputs: Feed<ProgramInputs>): Promise<Fetch<ReturnType<typeof applyUpdate>[1]>> =>
+    update(inputs, { at: inputs.at });
+  return { program, numbers: learner.rampNumbers(1) };
 }
 
 /** Inside a program: one step of the optimizer, by the gradients of an update. */
-export function applyUpdate(
+function applyUpdate(
   { learner, objective, moments: positions = [] }: TrainProgramOptions,
   now: { readonly params: Params; readonly state: OptimizerState; readonly first: Value },
   ramp: Values,
@@ -135,11 +163,12 @@ function gatherRows(data: Rows, order: Value, start: Value, size: number): Rows 
   return treeMap((array: Value) => np.take(array, rows, { axis: 0 }), data);
 }
 
-export interface UpdateInputs extends Pick<ObjectiveInputs, "params"> {
-  /** The examples from one within the update on. */
-  readonly rows: (offset: Value | number, size: number) => AnyBatch;
-  readonly ramps: Values;
-  readonly key: Value;
+/** An update while tracing. */
+interface UpdateInputs extends Pick<ProgramInputs, "data" | "order" | "key"> {
+  readonly ramp: Values;
+  /** Its first entry of the order, and its index in the run. */
+  readonly start: Value;
+  readonly number: Value;
 }
 
 /**
@@ -147,19 +176,31 @@ export interface UpdateInputs extends Pick<ObjectiveInputs, "params"> {
  * examples, or by its share of what a loss counts (tokens that are not masked, weights of examples). Of a part of the
  * update the gradients and values are the part's share of the whole.
  */
-export function updateGradients(
-  { objective, names, batchSize, batches, loops, moments: positions = [] }: TrainProgramOptions,
-  inputs: UpdateInputs,
+function updateGradients(
+  {
+    learner,
+    batchOf,
+    objective,
+    names,
+    batchSize,
+    batches,
+    loops,
+    moments: positions = [],
+  }: TrainProgramOptions,
+  initial: Params,
+  { data, order, ramp: ramps, start, ...update }: UpdateInputs,
   part: RankPart = { size: batchSize, from: 0, rows: batches.size },
 ): Step {
+  const updateKey = random.foldIn(update.key, update.number);
+  const rowsAt = (offset: Value | number, size: number): AnyBatch =>
+    batchOf(learner.shard(gatherRows(data, order, start.add(offset), size)));
   const rows = batches.size;
   let carry: Carry = {
     metrics: objective.setMetrics.start(rows),
-    moments: leavesAt(inputs.params, positions),
+    moments: leavesAt(initial, positions),
   };
   const of = (key: Value, offset: Value | number, size: number, before: Carry, totals?: Values): Step => {
-    const batch = inputs.rows(offset, size);
-    const { ramps } = inputs;
+    const batch = rowsAt(offset, size);
     const byExamples = Object.fromEntries(names.map((name) => [name, size / rows]));
     const shares = totals && { ...byExamples, ...sharesOf(objective.counts(batch), totals) };
     const [values, grads, after] = gradientsOf<Carry>((params) => {
@@ -169,7 +210,7 @@ export function updateGradients(
       const inputs = { ...given, params: applied, ...(shares && { shares }) };
       const [loss, values, metrics] = objective.compute(names, inputs);
       return [loss, values, { metrics, moments: leavesAt(moments.merge(applied), positions) }];
-    }, inputs.params);
+    }, initial);
     if (!shares) return [values, grads, after];
     const factors = objective.factors(shares, size / rows);
     const scaledValues = Object.entries(values).map(([name, value]) => [
@@ -183,10 +224,9 @@ export function updateGradients(
     { size: part.size, count: Math.floor(part.rows / part.size) },
     { size: part.rows % part.size, count: 1 },
   ].filter(({ size, count }) => size > 0 && count > 0);
-  if (parts.length === 1 && parts[0]?.count === 1 && part.rows === rows)
-    return of(inputs.key, 0, rows, carry);
+  if (parts.length === 1 && parts[0]?.count === 1 && part.rows === rows) return of(updateKey, 0, rows, carry);
   // Targets and weights of the whole update; the inputs are not gathered for it.
-  const counts = objective.counts(inputs.rows(0, rows));
+  const counts = objective.counts(rowsAt(0, rows));
   const totals = Object.keys(counts).length > 0 ? counts : undefined;
   let [offset, index] = [part.from, part.from / part.size];
   const sums = parts.map(({ size, count }): Gradients => {
@@ -194,15 +234,14 @@ export function updateGradients(
     offset += size * count;
     index += count;
     const one = (i: Value | number, before: Carry): Step => {
-      const [values, grads, after] =
-        typeof i === "number"
-          ? of(random.foldIn(inputs.key, first + i), from + i * size, size, before, totals)
-          : of(random.foldIn(inputs.key, i.add(first)), i.mul(size).add(from), size, before, totals);
+      const [index, offset] =
+        typeof i === "number" ? [first + i, from + i * size] : [i.add(first), i.mul(size).add(from)];
+      const [values, grads, after] = of(random.foldIn(updateKey, index), offset, size, before, totals);
       if (totals) return [values, grads, after];
       return [values, treeMap((grad: Value) => grad.mul(size / rows), grads), after];
     };
     const [values, grads, after] =
-      loops && count > 1 ? looped(one, count, inputs.params, carry) : unrolled(one, count, carry);
+      loops && count > 1 ? looped(one, count, initial, carry) : unrolled(one, count, carry);
     carry = after;
     return totals ? [values, grads] : scaled([values, grads], size / rows);
   });
