@@ -4,6 +4,8 @@ import {
   checkSize,
   EspalierError,
   emitWarning,
+  errorText,
+  messageOf,
   type Options,
   option,
   resolveOptions,
@@ -313,17 +315,17 @@ export class Dataset<T> {
         const reader = this.open(pass, from);
         let [skipped, first] = [0, ""];
         return readerOf(reader, async () => {
-          let { item, error } = await outcome(reader);
-          for (; error; { item, error } = await outcome(reader)) {
-            first ||= error.message.split(" [")[0] ?? "";
-            skipped += lostRows(error);
+          let one = await outcome(reader);
+          for (; one instanceof EspalierError; one = await outcome(reader)) {
+            first ||= errorText(one);
+            skipped += lostRows(one);
           }
-          if (!item && skipped > 0)
+          if (!one && skipped > 0)
             emitWarning(
               `${this.name}: ${skipped} of its rows were left out; the first: ${first}`,
               "DATA_ROWS_SKIPPED",
             );
-          return item;
+          return one;
         });
       },
     });
@@ -376,8 +378,7 @@ export class Dataset<T> {
           const rows = await outcomes(reader, size);
           if (rows.length === 0) return undefined;
           const index = batches++;
-          for (const { error } of rows) if (error) throw error;
-          return { value: rows.map(({ item }) => (item as Item<T>).value), index };
+          return { value: rows.map((one) => itemAt(one, index).value), index };
         };
         return readerOf(reader, next, () => ({ of: reader.bookmark(), batches }));
       },
@@ -444,10 +445,8 @@ export class Dataset<T> {
         return {
           next: async () => {
             for (;;) {
-              const { item, error } = await outcome(reader);
-              if (error || item) rows++;
-              if (error) throw error;
-              if (item) return { value: item.value, index: rows - 1 };
+              const one = await outcome(reader);
+              if (one) return itemAt(one, rows++);
               if (part === 1) return undefined;
               await reader.close();
               part = 1;
@@ -617,10 +616,8 @@ export function interleave<T>(datasets: readonly Dataset<T>[]): Dataset<T> {
             const at = turn;
             turn = (turn + 1) % datasets.length;
             if (ended[at]) continue;
-            const { item, error } = await outcome(readers[at] as Reader<T>);
-            if (error || item) rows++;
-            if (error) throw error;
-            if (item) return { value: item.value, index: rows - 1 };
+            const one = await outcome(readers[at] as Reader<T>);
+            if (one) return itemAt(one, rows++);
             ended[at] = true;
           }
           return undefined;
@@ -661,27 +658,30 @@ function shuffledBlocks<T>(
       taken = 0;
       held = await read();
     }
-    const { item, error } = held[taken] ?? {};
-    if (item || error) taken++;
-    if (error) throw error;
-    return item;
+    const one = held[taken];
+    if (one) taken++;
+    if (one instanceof EspalierError) throw one;
+    return one;
   };
   return readerOf(reader, next, () => ({ of: start, block, taken }));
 }
 
-/** What a reader gave: a row, the error that stands for one, or neither at the end. */
-interface Outcome<T> {
-  readonly item?: Item<T> | undefined;
-  readonly error?: EspalierError;
-}
+/** A row, or the error that stands for one. */
+type Outcome<T> = Item<T> | EspalierError;
 
-async function outcome<T>(reader: Reader<T>): Promise<Outcome<T>> {
+async function outcome<T>(reader: Reader<T>): Promise<Outcome<T> | undefined> {
   try {
-    return { item: await reader.next() };
+    return await reader.next();
   } catch (error) {
-    if (isRowError(error)) return { error };
+    if (isRowError(error)) return error;
     throw error;
   }
+}
+
+/** A row under a number of its own; its error is thrown. */
+function itemAt<T>(one: Outcome<T>, index: number): Item<T> {
+  if (one instanceof EspalierError) throw one;
+  return { value: one.value, index };
 }
 
 /** The next outcomes: fewer than `most` at the end. */
@@ -689,7 +689,7 @@ async function outcomes<T>(reader: Reader<T>, most: number): Promise<readonly Ou
   const rows: Outcome<T>[] = [];
   while (rows.length < most) {
     const one = await outcome(reader);
-    if (!one.item && !one.error) break;
+    if (!one) break;
     rows.push(one);
   }
   return rows;
@@ -728,9 +728,8 @@ const passing = new Set(["DATA_ROW_INVALID", "DATA_SOURCE_FAILED", "NODE_MISSING
 function named(code: string, where: string, cause: unknown, fix: string): EspalierError {
   const ours = cause instanceof EspalierError ? cause : undefined;
   if (ours && passing.has(ours.code)) return ours;
-  const said = cause instanceof Error ? cause.message : String(cause);
-  const [message] = ours ? said.split(` [${ours.code}]`) : [said];
-  return new EspalierError(code, `${where}: ${message}`, { cause, fix: ours?.fix ?? fix });
+  const said = ours ? errorText(ours) : messageOf(cause);
+  return new EspalierError(code, `${where}: ${said}`, { cause, fix: ours?.fix ?? fix });
 }
 
 export const emptyError = (name: string): EspalierError =>

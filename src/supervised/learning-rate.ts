@@ -185,16 +185,14 @@ function curveOf(settings: RangeTest, found: readonly number[]): LearningRateCur
   const lowest = smoothed.indexOf(Math.min(...smoothed));
   const belowMinimum = (rates[lowest] as number) / 10;
   const steepest = rates[steepestAt(smoothed)];
-  const marks = { steepest, belowMinimum };
+  const drawn = { rates, smoothed, steepest, belowMinimum };
   return {
-    rates,
+    ...drawn,
     losses: kept,
-    smoothed,
-    ...marks,
     suggestion: steepest,
     diverged: end >= 0,
-    text: (size) => curveText(rates, smoothed, marks, size),
-    svg: () => curveSvg(rates, smoothed, marks),
+    text: (size) => curveText(drawn, size),
+    svg: () => curveSvg(drawn),
   };
 }
 
@@ -208,15 +206,12 @@ function steepestAt(smoothed: readonly number[]): number {
   return at;
 }
 
-interface Marks {
-  readonly steepest: number | undefined;
-  readonly belowMinimum: number;
-}
+type Drawn = Pick<LearningRateCurve, "rates" | "smoothed" | "steepest" | "belowMinimum">;
 
 /** Places of a curve from 0 to 1, both ways, the rate by its logarithm. */
-function placesOf(rates: readonly number[], values: readonly number[]) {
+function placesOf({ rates, smoothed }: Drawn) {
   const [low, high] = [Math.log(rates[0] as number), Math.log(rates.at(-1) as number)];
-  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const [least, most] = [Math.min(...smoothed), Math.max(...smoothed)];
   return {
     least,
     most,
@@ -227,28 +222,27 @@ function placesOf(rates: readonly number[], values: readonly number[]) {
 
 const rateText = (rate: number): string => numberText(rate, { digits: 2 });
 
-function captionOf({ steepest, belowMinimum }: Marks): string {
+function captionOf({ steepest, belowMinimum }: Drawn): string {
   return steepest === undefined
     ? "the loss fell at no rate"
     : `falls fastest at ${rateText(steepest)} (|), a tenth of the rate of the least loss is ${rateText(belowMinimum)} (:)`;
 }
 
 function curveText(
-  rates: readonly number[],
-  values: readonly number[],
-  marks: Marks,
+  curve: Drawn,
   { width = 64, height = 14 }: { readonly width?: number; readonly height?: number } = {},
 ): string {
-  const { x, y, least, most } = placesOf(rates, values);
+  const { rates, smoothed, steepest, belowMinimum } = curve;
+  const { x, y, least, most } = placesOf(curve);
   const rows = Array.from({ length: height }, () => new Array<string>(width).fill(" "));
   const column = (rate: number): number => Math.round(x(rate) * (width - 1));
   const draw = (rate: number | undefined, mark: string): void => {
     if (rate !== undefined) for (const row of rows) row[column(rate)] = mark;
   };
-  draw(marks.belowMinimum, ":");
-  draw(marks.steepest, "|");
+  draw(belowMinimum, ":");
+  draw(steepest, "|");
   for (const [i, rate] of rates.entries()) {
-    const row = rows[Math.round((1 - y(values[i] as number)) * (height - 1))];
+    const row = rows[Math.round((1 - y(smoothed[i] as number)) * (height - 1))];
     if (row) row[column(rate)] = "*";
   }
   const labels = rows.map((_, i) => (i === 0 ? numberText(most) : i === height - 1 ? numberText(least) : ""));
@@ -258,13 +252,14 @@ function curveText(
   return [
     ...rows.map((row, i) => `${(labels[i] as string).padStart(margin)} ${row.join("")}`.trimEnd()),
     `${" ".repeat(margin + 1)}${axis.padEnd(width - last.length)}${last}`,
-    captionOf(marks),
+    captionOf(curve),
   ].join("\n");
 }
 
-function curveSvg(rates: readonly number[], values: readonly number[], marks: Marks): string {
+function curveSvg(curve: Drawn): string {
   const [width, height, margin] = [640, 400, 56];
-  const { x, y, least, most } = placesOf(rates, values);
+  const { rates, smoothed, steepest, belowMinimum } = curve;
+  const { x, y, least, most } = placesOf(curve);
   const across = (rate: number): string => (margin + x(rate) * (width - 2 * margin)).toFixed(1);
   const up = (value: number): string => (height - margin - y(value) * (height - 2 * margin)).toFixed(1);
   const text = (at: string, down: string | number, words: string, anchor = "middle"): string =>
@@ -276,7 +271,7 @@ function curveSvg(rates: readonly number[], values: readonly number[], marks: Ma
   const [low, high] = [rates[0] as number, rates.at(-1) as number];
   const decades: number[] = [];
   for (let power = Math.ceil(Math.log10(low)); power <= Math.log10(high); power++) decades.push(10 ** power);
-  const points = rates.map((rate, i) => `${across(rate)},${up(values[i] as number)}`).join(" ");
+  const points = rates.map((rate, i) => `${across(rate)},${up(smoothed[i] as number)}`).join(" ");
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">`,
     "<title>The loss over the learning rate</title>",
@@ -285,10 +280,10 @@ function curveSvg(rates: readonly number[], values: readonly number[], marks: Ma
     ...decades.map((rate) => text(across(rate), height - margin + 18, rate.toExponential(0))),
     ...[least, most].map((value) => text(String(margin - 6), up(value), numberText(value), "end")),
     text(String(width / 2), height - 12, "learning rate"),
-    line(marks.belowMinimum, "#c80"),
-    line(marks.steepest, "#080"),
+    line(belowMinimum, "#c80"),
+    line(steepest, "#080"),
     `<polyline points="${points}" fill="none" stroke="#06c" stroke-width="2"/>`,
-    text(String(width / 2), margin / 2, captionOf(marks).replace(/ \([|:]\)/g, "")),
+    text(String(width / 2), margin / 2, captionOf(curve).replace(/ \([|:]\)/g, "")),
     "</svg>",
   ].join("\n");
 }

@@ -125,7 +125,7 @@ function labelsOf(outputs: Value, y: Value, weight: Value | undefined, skip?: nu
 }
 
 /** Weights of the first axes, repeated along the others. */
-function spread(weight: Value | undefined, shape: Shape): Value {
+export function spread(weight: Value | undefined, shape: Shape): Value {
   if (!weight) return np.ones(shape);
   const axes = weight.shape.slice(0, shape.length);
   const given = weight.astype("f32").reshape([...axes, ...shape.slice(axes.length).map(() => 1)]);

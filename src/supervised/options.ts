@@ -45,20 +45,21 @@ export type StreamedData = Dataset<Example> | DataLoader;
 /** An option that is checked where it is used. */
 export const anything = <T>(is: string) => option.made<T>(is, () => true, {});
 
-const has = (name: string) => (value: unknown) =>
-  typeof (value as Readonly<Record<string, unknown>> | null)?.[name] === "function";
-
 type AnyLossInput = LossInput<unknown, ExampleTree<Value>, ExampleTree<Value>>;
 
 /** Rows that the options of tasks and of trainers share. */
 export const commonRows = {
-  model: option.made<Model<ExampleTree<Value>, unknown>, { readonly required: true }>(
+  model: option.object<Model<ExampleTree<Value>, unknown>, { readonly required: true }>(
     "a model, such as nn.mlp({ hidden: [64], out: 3 })",
-    has("apply"),
+    ["apply"],
     { required: true },
   ),
-  optimizer: option.made<Optimizer>("an optimizer, such as optim.adam()", has("update"), {}),
-  loss: anything<AnyLossInput>("a loss, such as nn.mse, or a list of losses"),
+  optimizer: option.object<Optimizer>("an optimizer, such as optim.adam()", ["update"], {}),
+  loss: option.made<AnyLossInput>(
+    "a loss, such as nn.mse, or a list of losses",
+    (value) => typeof value === "function" || (typeof value === "object" && value !== null),
+    {},
+  ),
   metrics: anything<Metrics<unknown, ExampleTree<Value>>>("metrics by name, such as { accuracy }"),
   /** Initial parameters: those of another model, say. Default: those that the model draws. */
   params: anything<Params<Tensor>>("parameters"),
@@ -100,16 +101,8 @@ const configRows = {
 const table = {
   ...commonRows,
   ...configRows,
-  optimizer: option.made<Optimizer, { readonly required: true }>(
-    commonRows.optimizer.is,
-    commonRows.optimizer.accepts,
-    { required: true },
-  ),
-  loss: option.made<AnyLossInput, { readonly required: true }>(
-    commonRows.loss.is,
-    (value) => typeof value === "function" || (typeof value === "object" && value !== null),
-    { required: true },
-  ),
+  optimizer: { ...commonRows.optimizer, required: true as const },
+  loss: { ...commonRows.loss, required: true as const },
   data: anything<SupervisedData | StreamedData>(
     "{ x, y }: inputs and targets, or a dataset of such examples",
   ),

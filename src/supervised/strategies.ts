@@ -23,6 +23,7 @@ import {
   recall,
   rmse,
   type SetMetric,
+  spread,
   topK,
 } from "./metrics.ts";
 import { type Batch, countedLoss, type SupervisedLoss } from "./objective.ts";
@@ -156,7 +157,7 @@ function classLoss({ labelSmoothing, classWeights, ignore }: Settings<typeof cla
       const mask = maskOf(label, ignore, weight);
       const known = mask ? np.where(np.notEqual(mask, 0), label, 0) : label;
       const each = classWeights ? np.take(np.array([...classWeights]), known) : np.ones(y.shape);
-      return np.sum(mask ? each.mul(spreadOver(mask.astype("f32"), y)) : each);
+      return np.sum(mask ? each.mul(spread(mask, y.shape)) : each);
     }),
     marks,
   );
@@ -166,15 +167,8 @@ function classLoss({ labelSmoothing, classWeights, ignore }: Settings<typeof cla
 function maskOf(label: Value, ignored: number | undefined, weight: Value | undefined): Value | undefined {
   if (ignored === undefined) return weight;
   const counts = np.notEqual(label, ignored);
-  return weight ? np.where(counts, spreadOver(weight, label), 0) : counts;
+  return weight ? np.where(counts, spread(weight, label.shape), 0) : counts;
 }
-
-/** Weights of the first axes, repeated along the others. */
-const spreadOver = (weight: Value, like: Value): Value =>
-  np.broadcastTo(
-    weight.reshape([...weight.shape, ...like.shape.slice(weight.ndim).map(() => 1)]),
-    like.shape,
-  );
 
 // --- Yes or no -----------------------------------------------------------------------------------------------------
 

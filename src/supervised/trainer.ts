@@ -333,7 +333,7 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
 }
 
 /** A run's hooks with those that `checkpointDir` adds. A given hook that provides the same slot takes a part's place. */
-export function withAutomatic(
+function withAutomatic(
   hooks: readonly TrainerHook[],
   {
     checkpointDir,
@@ -382,18 +382,18 @@ function runData(
   transform: Transform<unknown> | undefined,
   batchSize: number,
 ): RunData | Promise<RunData> {
-  if (!transform && !isStreamed(trainData) && !isStreamed(valData)) {
-    const [data, validation] = [trainData, valData] as [SupervisedData, SupervisedData | undefined];
-    return { data, validation, targets: data?.y };
-  }
-  return (async () => {
-    if (transform && !transform.fitted && trainData instanceof Dataset) await transform.fit(trainData);
+  const unfitted = transform && !transform.fitted && trainData instanceof Dataset;
+  return after(unfitted ? transform.fit(trainData) : undefined, () => {
     const data = examplesOf(trainData, transform);
     const validation = valData && examplesOf(valData, transform);
     const what = "supervisedTrainer";
-    const { y } = isStreamed(data) ? await sampleOf(what, loading(what, data, { batchSize })) : data;
-    return { data, validation, targets: y };
-  })();
+    const known = isStreamed(data) ? sampleOf(what, loading(what, data, { batchSize })) : data;
+    return after<{ readonly y?: ArrayTree } | undefined, RunData>(known, (first) => ({
+      data,
+      validation,
+      targets: first?.y,
+    }));
+  });
 }
 
 /**
@@ -464,8 +464,12 @@ async function restore(
     await resumeTrainer(trainer, from, options);
     return;
   }
+  if (!isPlainObject(from))
+    throw new EspalierError("STATE_INVALID", `resumeFrom is ${String(from)}, which is no state of a run`, {
+      fix: "pass { components } or the components' states by name",
+    });
   const { components } = trainer;
-  const states = statesIn(from);
+  const states = (isPlainObject(from.components) ? from.components : from) as Frozen["components"];
   const missing = Object.keys(components).filter((name) => !(name in states));
   const extra = Object.keys(states).filter((name) => !(name in components));
   if (missing.length > 0 || extra.length > 0)
@@ -479,12 +483,4 @@ async function restore(
     const state = states[name] as StateTree;
     await component.setState(goesOn && name === "trainer" ? withoutStop(state) : state);
   }
-}
-
-function statesIn(from: unknown): Readonly<Record<string, StateTree>> {
-  if (isPlainObject(from))
-    return (isPlainObject(from.components) ? from.components : from) as Readonly<Record<string, StateTree>>;
-  throw new EspalierError("STATE_INVALID", `resumeFrom is ${String(from)}, which is no state of a run`, {
-    fix: "pass { components } or the components' states by name",
-  });
 }
