@@ -65,12 +65,10 @@ function arrayRows(file: DataFile, kind: string, layout: ArrayLayout): Dataset<A
   const bytes = size * numbers.bytes;
   const held = memory?.length ?? file.size;
   if (length === 0) throw emptyError(file.name);
-  if (offset + length * bytes > held)
-    throw corrupt(
-      file,
-      kind,
-      `its header says [${shape}], ${length * bytes} bytes, and there are ${held - offset}`,
-    );
+  if (offset + length * bytes > held) {
+    const what = `its header says [${shape}], ${length * bytes} bytes, and there are ${held - offset}`;
+    throw corrupt(file, kind, what);
+  }
   return new Dataset({
     name: file.name,
     length,
@@ -114,12 +112,10 @@ export function npy(path: string | URL): Dataset<ArrayRow> {
   const [, order, type] = /'descr': '([<>|=])(\w+)'/.exec(header) ?? [];
   const [, axes] = /'shape': \(([\d, ]*)\)/.exec(header) ?? [];
   const numbers = kinds[type ?? ""];
-  if (!numbers || axes === undefined)
-    throw corrupt(
-      file,
-      "npy",
-      `its header is ${shown(header.trim())}; known types are ${Object.keys(kinds).join(", ")}`,
-    );
+  if (!numbers || axes === undefined) {
+    const known = Object.keys(kinds).join(", ");
+    throw corrupt(file, "npy", `its header is ${shown(header.trim())}; known types are ${known}`);
+  }
   if (/'fortran_order': True/.test(header))
     throw corrupt(file, "npy", "it is in Fortran order; save numpy.ascontiguousarray(array)");
   const shape = axes.split(",").flatMap((axis) => (axis.trim() === "" ? [] : [Number(axis)]));
@@ -162,17 +158,11 @@ const windowTable = {
   order: option.oneOf(["random", "sequential"], { default: "random" }),
 };
 
-/** Options of {@link tokenWindows}. */
-export interface TokenWindowOptions extends Options<typeof windowTable> {}
-
 const tokenTable = {
   ...windowTable,
   /** The type of the tokens in the file. Default: "u16". */
   dtype: option.oneOf(["u16", "u32"], { default: "u16" }),
 };
-
-/** Options of {@link tokenFile}. */
-export interface TokenFileOptions extends Options<typeof tokenTable> {}
 
 /** Examples of consecutive tokens: `x`, and as `y` for each of them the token after it. */
 export interface TokenExample {
@@ -189,7 +179,7 @@ export interface TokenExample {
  * const train = tokenFile("stories.u16", { window: 128 });
  * ```
  */
-export function tokenFile(path: string | URL, options: TokenFileOptions): Dataset<TokenExample> {
+export function tokenFile(path: string | URL, options: Options<typeof tokenTable>): Dataset<TokenExample> {
   const { dtype, ...how } = resolveOptions("tokenFile", options, tokenTable);
   const file = new DataFile(path);
   const bytes = dtype === "u16" ? 2 : 4;
@@ -200,16 +190,14 @@ export function tokenFile(path: string | URL, options: TokenFileOptions): Datase
     const { buffer } = file.read(at * bytes, length * bytes);
     return Int32Array.from(bytes === 2 ? new Uint16Array(buffer) : new Uint32Array(buffer));
   };
-  return windows(file.name, tokens, how, read, {
-    kind: "tokenFile",
-    args: [file.path, { dtype, ...how }],
-  });
+  const recipe = { kind: "tokenFile", args: [file.path, { dtype, ...how }] };
+  return windows(file.name, tokens, how, read, recipe);
 }
 
 /** As {@link tokenFile}, of tokens in memory. */
 export function tokenWindows(
   tokens: Int32Array | Uint32Array,
-  options: TokenWindowOptions,
+  options: Options<typeof windowTable>,
 ): Dataset<TokenExample> {
   const how = resolveOptions("tokenWindows", options, windowTable);
   const read = (at: number, length: number): Int32Array => Int32Array.from(tokens.subarray(at, at + length));

@@ -1,4 +1,4 @@
-import { EspalierError, isPlainObject } from "../core/index.ts";
+import { EspalierError, errorText, isPlainObject } from "../core/index.ts";
 import {
   type Device,
   type DType,
@@ -29,19 +29,13 @@ export type ExampleTree<L> = L | { readonly [name: string]: ExampleTree<L> };
 
 export type TensorTree = ExampleTree<Tensor>;
 
-export interface PlacedArrays {
-  readonly tree: TensorTree;
-  /** The number of examples. */
-  readonly length: number;
-}
-
 export interface Placement {
   readonly engine?: EngineChoice | undefined;
   readonly device?: number | Device | undefined;
 }
 
 /** Puts examples on a device. All arrays of a tree must have the same number of them. */
-export function placeArrays(what: string, arrays: ArrayTree, placement: Placement = {}): PlacedArrays {
+export function placeArrays(what: string, arrays: ArrayTree, placement: Placement = {}) {
   const placed: { readonly path: string; readonly shape: Shape }[] = [];
   const place = (path: string, tree: unknown): unknown => {
     if (tree === undefined || tree === null) return tree;
@@ -113,8 +107,8 @@ export function withName<T>(what: string, work: () => T): T {
   } catch (cause) {
     if (!(cause instanceof EspalierError)) throw cause;
     const { code, fix, at } = cause;
-    const [message = ""] = cause.message.split(` [${code}]`);
-    throw new EspalierError(code, `${what}: ${message}`, { cause, ...(fix && { fix }), ...(at && { at }) });
+    const text = `${what}: ${errorText(cause)}`;
+    throw new EspalierError(code, text, { cause, ...(fix && { fix }), ...(at && { at }) });
   }
 }
 

@@ -17,6 +17,7 @@ import type { StateTree } from "../state/index.ts";
 import { type Example, type ExampleArrays, ExampleWriter } from "./example.ts";
 import { shuffled } from "./loader.ts";
 import { dealRows, type StratifyOption, shares, splitTable, stratifyBy } from "./split.ts";
+import type { Transform } from "./transform.ts";
 
 // Rows of data, by number or one after the other, and what can be done with them before they are batches:
 //
@@ -103,13 +104,6 @@ export interface DatasetSource<T> {
   readonly skips?: boolean;
   /** The reason why a column that could be numbers is text, for errors: 'row 30 is "oops"'. */
   readonly textBecause?: ((column: string) => string | undefined) | undefined;
-}
-
-/** Turns rows into examples, as `columns` does. */
-export interface RowTransform<T> {
-  readonly fitted: boolean;
-  apply(row: T): Example;
-  getState(): StateTree;
 }
 
 const shuffleTable = {
@@ -240,7 +234,7 @@ export class Dataset<T> {
   }
 
   /** Each row as the example that a fitted transform makes of it. Unlike `map`, worker threads can do it. */
-  transform(transform: RowTransform<T>): Dataset<Example> {
+  transform(transform: Pick<Transform<T>, "apply" | "getState">): Dataset<Example> {
     const ok = typeof transform?.apply === "function";
     checkArgument(ok, "transform", transform, "a transform: columns({ x, y })");
     const recipe = () => ({

@@ -55,10 +55,8 @@ export interface Leaf extends Omit<LeafLayout, "size"> {
 const sizeOf = (shape: Shape): number => shape.reduce((a, b) => a * b, 1);
 
 /** The arrays of examples like this one. Plain numbers are f32. */
-export function exampleLayout(name: string, example: Item<Example>): readonly LeafLayout[] {
-  const leaves = exampleLeaves(`${name}, row ${example.index}`, example.value);
-  return leaves.map(({ path, shape, dtype }) => ({ path, shape, dtype, size: sizeOf(shape) }));
-}
+export const exampleLayout = (name: string, { index, value }: Item<Example>): readonly LeafLayout[] =>
+  exampleLeaves(`${name}, row ${index}`, value).map((leaf) => ({ ...leaf, size: leaf.data.length }));
 
 const optionalParts = ["y", "weight"] as const;
 

@@ -1,4 +1,4 @@
-import { EspalierError, isPlainObject, shown } from "../core/index.ts";
+import { EspalierError, isPlainObject, messageOf, shown } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
 import { idx, npy, tokenFile, tokenWindows } from "./array-files.ts";
 import { Dataset, interleave, type Recipe } from "./dataset.ts";
@@ -102,8 +102,7 @@ export async function fromModule<T = Example>(
   try {
     exports = (await import(/* @vite-ignore */ url)) as Readonly<Record<string, unknown>>;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new EspalierError("DATA_SOURCE_FAILED", `${url} could not be loaded: ${why}`, {
+    throw new EspalierError("DATA_SOURCE_FAILED", `${url} could not be loaded: ${messageOf(cause)}`, {
       fix: "make sure that this Node can load the module and all that it imports",
       cause,
     });

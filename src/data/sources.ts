@@ -25,19 +25,11 @@ export function fromArrays(
   arrays: { readonly x: ArrayTree; readonly y?: ArrayTree; readonly weight?: ArrayTree },
   name = "arrays",
 ): Dataset<Example> {
-  const leaves = exampleLeaves(name, arrays).map(({ data, shape, ...leaf }) => {
+  const leaves = exampleLeaves(name, arrays).map(({ path, data, shape, dtype }) => {
     const tail = shape.slice(1);
-    return {
-      ...leaf,
-      // Plain arrays and f64 become f32 once, not for each batch.
-      data:
-        leaf.dtype === "f32" && !(data instanceof Float32Array)
-          ? Float32Array.from(data)
-          : (data as HostArray),
-      shape,
-      tail,
-      size: tail.reduce((a, b) => a * b, 1),
-    };
+    // Plain arrays and f64 become f32 once, not for each batch.
+    const kept = dtype === "f32" && !(data instanceof Float32Array) ? Float32Array.from(data) : data;
+    return { path, data: kept as HostArray, shape, tail, size: tail.reduce((a, b) => a * b, 1) };
   });
   const length = exampleCount(
     name,

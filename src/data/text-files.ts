@@ -34,7 +34,7 @@ export class DataFile {
   read(position: number, length: number): Uint8Array<ArrayBuffer> {
     if (this.#descriptor === undefined) {
       this.#descriptor = node.fs.openSync(this.path, "r");
-      registry().register(this, this.#descriptor);
+      descriptors.register(this, this.#descriptor);
     }
     const bytes = new Uint8Array(Math.max(0, Math.min(length, this.size - position)));
     let done = 0;
@@ -53,11 +53,7 @@ export function absolutePath(path: string | URL): string {
   return path instanceof URL ? node.url.fileURLToPath(path) : node.path.resolve(path);
 }
 
-let closing: FinalizationRegistry<number> | undefined;
-function registry(): FinalizationRegistry<number> {
-  closing ??= new FinalizationRegistry((descriptor) => node.fs.closeSync(descriptor));
-  return closing;
-}
+const descriptors = new FinalizationRegistry<number>((descriptor) => node.fs.closeSync(descriptor));
 
 // Files of lines or records, read in blocks that end where a record ends:
 //

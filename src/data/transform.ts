@@ -1,6 +1,6 @@
 import { badOption, checkNames, EspalierError, shown } from "../core/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
-import { type Dataset, emptyError, type RowTransform, sourceError } from "./dataset.ts";
+import { type Dataset, emptyError, sourceError } from "./dataset.ts";
 import type { Example, ExampleValue } from "./example.ts";
 import { inOrder } from "./split.ts";
 import { unknownColumn } from "./text-files.ts";
@@ -15,7 +15,8 @@ import { unknownColumn } from "./text-files.ts";
 // What it learned is its state, plain values from which `transformFrom` makes it again in another program.
 
 /** Turns rows into examples. What it learned from the training rows is its state. */
-export interface Transform<T = object> extends RowTransform<T>, Stateful {
+export interface Transform<T = object> extends Stateful {
+  readonly fitted: boolean;
   /** Learns from training rows, and forgets what it learned before. Rows of `skipBad()` that it cannot use are left out. */
   fit(rows: Dataset<T>): Promise<void>;
   /** Inputs and targets of a row. */
@@ -242,24 +243,22 @@ function numberOf(row: object, name: string, rows?: Dataset<object>): number {
   const number = typeof value === "boolean" ? Number(value) : value;
   if (typeof number === "number" && Number.isFinite(number)) return number;
   const because = typeof value === "string" && Number.isFinite(Number(value)) && rows?.textBecause(name);
+  const [column, asNumber] = [JSON.stringify(name), `types: { ${JSON.stringify(name)}: "number" }`];
   // About no row: all of the column is text.
   if (rows && because)
     throw sourceError(
       rows.name,
       undefined,
-      new EspalierError("DATA_NOT_FINITE", `the column "${name}" is text, because ${because}`, {
-        fix: `correct that cell or leave it empty, with missing: { ${JSON.stringify(name)}: 0 }; or read the column as types: { ${JSON.stringify(name)}: "number" }, and leave the row out: skipBad()`,
+      new EspalierError("DATA_NOT_FINITE", `the column ${column} is text, because ${because}`, {
+        fix: `correct that cell or leave it empty, with missing: { ${column}: 0 }; or read the column as ${asNumber}, and leave the row out: skipBad()`,
       }),
     );
+  const guessed = `; a column that csv took for text has a cell that is no number, which ${asNumber} finds`;
   throw new EspalierError(
     "DATA_NOT_FINITE",
-    `the column "${name}" is ${shown(value)}, which is no finite number`,
+    `the column ${column} is ${shown(value)}, which is no finite number`,
     {
-      fix:
-        `give a number, or take it as a category: oneHot(${JSON.stringify(name)})` +
-        (typeof value === "string"
-          ? `; a column that csv took for text has a cell that is no number, which types: { ${JSON.stringify(name)}: "number" } finds`
-          : ""),
+      fix: `give a number, or take it as a category: oneHot(${column})${typeof value === "string" ? guessed : ""}`,
     },
   );
 }

@@ -1,6 +1,5 @@
 import { checkNames, EspalierError, isPlainObject, treeLeaves, treeMap } from "../core/index.ts";
 import {
-  type ArrayTree,
   type ExampleArray,
   type ExampleArrayTree,
   type ExampleTree,
@@ -176,29 +175,23 @@ export function targetCheck(
   params: Specs<Params>,
 ): (given: CheckedData) => void {
   const labels = labelsOf(loss);
-  const weightsAlone = (given: CheckedData): void => checkWeights(what, given);
-  if (!labels || !(data.y instanceof Tensor) || length === 0) return weightsAlone;
-  const outputs: unknown = withName(what, () =>
-    evalShape(
-      (p: Params, x: ExampleTree<Value>) => model.apply(p, x, { train: false }),
-      params,
-      batchSpec(data, 1).x,
-    ),
-  );
-  if (!(outputs instanceof Spec) || data.y.ndim >= outputs.shape.length) return weightsAlone;
-  const classes = outputs.shape.at(-1) as number;
+  let classes: number | undefined;
+  if (labels && data.y instanceof Tensor && length > 0) {
+    const apply = (p: Params, x: ExampleTree<Value>) => model.apply(p, x, { train: false });
+    const outputs: unknown = withName(what, () => evalShape(apply, params, batchSpec(data, 1).x));
+    if (outputs instanceof Spec && data.y.ndim < outputs.shape.length) classes = outputs.shape.at(-1);
+  }
   return (given) => {
     checkWeights(what, given);
-    checkLabels(what, given.y, classes, labels, given.rows);
+    if (labels && classes !== undefined) checkLabels(what, given, classes, labels);
   };
 }
 
 function checkLabels(
   what: string,
-  y: ArrayTree | undefined,
+  { y, rows }: CheckedData,
   classes: number,
   { ignored }: ClassLoss["labels"],
-  rows: Int32Array | undefined,
 ): void {
   for (const { path, numbers: labels } of hostNumbers(y)) {
     let [bad, first, counted] = [0, 0, 0];

@@ -46,7 +46,6 @@ import {
   loading,
   sampleOf,
   streamFeed,
-  type UpdateRows,
 } from "./feed.ts";
 import { aboutModel } from "./load-model.ts";
 import { type AnyBatch, type SupervisedObjective, supervisedObjective } from "./objective.ts";
@@ -274,43 +273,35 @@ function taskOf<O>(options: AnyOptions, source: Source, held: Source | undefined
   });
 
   const at = new Int32Array(3);
-  const run = (request: Request): Report | Promise<Report> => {
-    const [span] = request.spans as readonly [Span];
+  const run = ({ spans, count: asked, ramps }: Request): Report | Promise<Report> => {
+    const [span] = spans as readonly [Span];
     const { batches } = span.segment.data as Position;
     checkPosition(loader, span);
-    return after(feed.rows(batches, request.count), (rows) => update(request, span, batches, rows));
-  };
-  const update = (
-    { count: asked, ramps }: Request,
-    span: Span,
-    batches: BatchGroup,
-    rows: UpdateRows,
-  ): Report | Promise<Report> => {
-    const { data, order, from, count, ended } = rows;
-    const end = ended && { exhausted: count };
-    if (count === 0) {
-      const examples = loader instanceof DataLoader && loader.position === 0 ? loader.leftOver : 0;
-      if (examples > 0 && !endsEmpty)
-        throw new EspalierError(
-          "EPOCH_EMPTY",
-          `${kind}: the data has ${examples} examples, fewer than one update of ${batches.size}, and a stream's last update is a whole one`,
-          { fix: "give a smaller batchSize, or read the data first: await data.inMemory()" },
-        );
-      feed.advance(batches, 0, undefined);
-      return { metrics: {}, ...end };
-    }
-    const { program, numbers } = programsFor(objective.active("train", span.at, addsWithSteps(batches)))(
-      batches,
-    );
-    at[0] = count;
-    at[1] = from;
-    at[2] = random.counts.count % 2 ** 31;
-    const inputs = { data, order, at, ramps: numbers.tensor(ramps, asked), key: random.tensor("key") };
-    return after(program(inputs), ({ values, applied }) => {
-      const nonFinite = learner.nonFinite.report(at[2] as number);
-      random.counts.count += count;
-      feed.advance(batches, count, values.loss);
-      return { metrics: values, ...(applied !== null && { applied }), nonFinite, ...end };
+    return after(feed.rows(batches, asked), ({ data, order, from, count, ended }) => {
+      const end = ended && { exhausted: count };
+      if (count === 0) {
+        const examples = loader instanceof DataLoader && loader.position === 0 ? loader.leftOver : 0;
+        if (examples > 0 && !endsEmpty)
+          throw new EspalierError(
+            "EPOCH_EMPTY",
+            `${kind}: the data has ${examples} examples, fewer than one update of ${batches.size}, and a stream's last update is a whole one`,
+            { fix: "give a smaller batchSize, or read the data first: await data.inMemory()" },
+          );
+        feed.advance(batches, 0, undefined);
+        return { metrics: {}, ...end };
+      }
+      const program = programsFor(objective.active("train", span.at, addsWithSteps(batches)))(batches);
+      at[0] = count;
+      at[1] = from;
+      at[2] = random.counts.count % 2 ** 31;
+      const numbers = program.numbers.tensor(ramps, asked);
+      const inputs = { data, order, at, ramps: numbers, key: random.tensor("key") };
+      return after(program.program(inputs), ({ values, applied }): Report => {
+        const nonFinite = learner.nonFinite.report(at[2] as number);
+        random.counts.count += count;
+        feed.advance(batches, count, values.loss);
+        return { metrics: values, ...(applied !== null && { applied }), nonFinite, ...end };
+      });
     });
   };
 

@@ -32,19 +32,23 @@ export type Rows = {
   readonly weight?: Value;
 };
 
-interface TrainProgramOptions {
+/** What programs of training and of validation are made of. */
+export interface ProgramOptions {
   readonly learner: Learner;
   readonly objective: SupervisedObjective;
-  /** The losses that are active. */
-  readonly names: readonly string[];
-  /** The updates of one size in an epoch; each takes `batches.size` examples. */
-  readonly batches: BatchGroup;
   /** Examples in a micro-batch. */
   readonly batchSize: number;
   /** Makes a batch of gathered rows. */
   readonly batchOf: (rows: Rows) => AnyBatch;
-  /** The most updates in one call. */
+  /** The most updates, or batches, in one call. */
   readonly capacity: number;
+}
+
+interface TrainProgramOptions extends ProgramOptions {
+  /** The losses that are active. */
+  readonly names: readonly string[];
+  /** The updates of one size in an epoch; each takes `batches.size` examples. */
+  readonly batches: BatchGroup;
   /** Micro-batches may run in a loop. */
   readonly loops: boolean;
   /** Positions of running moments among the parameters' leaves. Default: none. */

@@ -1,20 +1,10 @@
 import { EspalierError, treeMap } from "../core/index.ts";
 import { np, read, type Tensor, type Value } from "../engine/index.ts";
-import { compileUpdate, type Learner, repeat } from "../learner/index.ts";
+import { compileUpdate, repeat } from "../learner/index.ts";
 import type { Examples } from "./examples.ts";
-import type { AnyBatch, SupervisedObjective } from "./objective.ts";
+import type { SupervisedObjective } from "./objective.ts";
 import { type MetricStates, MetricsTracker, type Validated } from "./tracker.ts";
-import type { Rows } from "./update.ts";
-
-export interface ValidationOptions {
-  readonly learner: Learner;
-  readonly objective: SupervisedObjective;
-  readonly held: HeldOut;
-  readonly batchSize: number;
-  /** The most batches in one call. */
-  readonly capacity: number;
-  readonly batchOf: (rows: Rows) => AnyBatch;
-}
+import type { ProgramOptions, Rows } from "./update.ts";
 
 /** Held-out examples, in calls of the program: arrays on the device, or batches that are loaded each time. */
 export interface HeldOut {
@@ -54,7 +44,7 @@ export const heldArrays = ({ data, length }: Examples): HeldOut => ({
  * Losses and metrics of all held-out examples, in batches of one size and a smaller last one: means over examples, and
  * metrics of the set, whose states stay on the device from call to call. Call it with the ramps' numbers.
  */
-export function validation(options: ValidationOptions) {
+export function validation(options: ProgramOptions & { readonly held: HeldOut }) {
   const programs = new Map<number, ReturnType<typeof validationProgram>>();
   const programOf = (size: number, capacity: number) => {
     const known = programs.get(size) ?? validationProgram(options, size, capacity);
@@ -133,11 +123,7 @@ type ValidationInputs = {
   readonly metrics: MetricStates;
 };
 
-function validationProgram(
-  { learner, objective, batchOf }: ValidationOptions,
-  size: number,
-  capacity: number,
-) {
+function validationProgram({ learner, objective, batchOf }: ProgramOptions, size: number, capacity: number) {
   return compileUpdate(
     { updates: {}, reads: { params: learner.validated } },
     ({ params }, { data, at, weights, metrics }: ValidationInputs) => {
