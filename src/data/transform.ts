@@ -144,16 +144,25 @@ export class ColumnsTransform implements Transform {
   }
 
   decode(outputs: ArrayLike<number>): Category | Readonly<Record<string, number>> {
+    const { labels } = this;
     const { y } = this.#parts;
-    const wanted = this.labels?.length ?? y?.columns.length ?? 0;
-    if (!y || outputs.length !== wanted)
+    const numbers = Array.from(outputs);
+    // One number for two labels is the logit of the second, and 0 says yes, as in metrics.
+    const scores = labels?.length === 2 && numbers.length === 1 ? [-Number.MIN_VALUE, ...numbers] : numbers;
+    const wanted = labels?.length ?? y?.columns.length ?? 0;
+    if (!y || scores.length !== wanted)
       throw new EspalierError(
         "SHAPE_MISMATCH",
         `there are ${outputs.length} outputs, and ${wanted} targets`,
         { fix: "give the outputs of the model for one row: one for each class, or for each column of y" },
       );
-    const numbers = Array.from(outputs);
-    if (y.kind === "label") return this.labels?.[numbers.indexOf(Math.max(...numbers))] ?? "";
+    if (labels) {
+      const label = labels[scores.indexOf(Math.max(...scores))];
+      if (label !== undefined) return label;
+      throw new EspalierError("DATA_NOT_FINITE", `the outputs are [${numbers}], which name no label`, {
+        fix: "look for inputs that the model has never seen the like of, and at its parameters",
+      });
+    }
     const own = numbers.map((n, i) => n * (y.deviations?.[i] ?? 1) + (y.means?.[i] ?? 0));
     return own.length === 1 ? (own[0] as number) : Object.fromEntries(own.map((n, i) => [y.columns[i], n]));
   }
