@@ -1,4 +1,4 @@
-import { badOption, EspalierError, isPlainObject, option, shown } from "../core/index.ts";
+import { badOption, checkOptions, EspalierError, option } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { shuffled } from "./loader.ts";
 
@@ -16,14 +16,11 @@ export const splitTable = {
 
 /** The shares of parts, which make a whole. */
 export function shares(kind: string, parts: Readonly<Record<string, number>>): readonly number[] {
-  const fix = "give shares that make 1: { train: 0.8, validation: 0.2 }";
-  if (!isPlainObject(parts)) throw badOption(kind, `its parts are ${shown(parts)}`, fix);
-  for (const [name, value] of Object.entries<unknown>(parts))
-    if (typeof value !== "number" || !(value > 0 && value <= 1))
-      throw badOption(kind, `the share of ${name} is ${shown(value)}`, fix);
+  const share = option.number({ above: 0, max: 1, required: true });
+  checkOptions(kind, parts, Object.fromEntries(Object.keys(Object(parts)).map((name) => [name, share])));
   const sum = Object.values(parts).reduce((a, b) => a + b, 0);
-  if (Math.abs(sum - 1) > 1e-9) throw badOption(kind, `the shares make ${sum}`, fix);
-  return Object.values(parts);
+  if (Math.abs(sum - 1) <= 1e-9) return Object.values(parts);
+  throw badOption(kind, `the shares make ${sum}`, "give shares that make 1: { train: 0.8, validation: 0.2 }");
 }
 
 export function stratifyBy<T>(

@@ -296,7 +296,14 @@ export function confusionMatrixHook(options: ConfusionMatrixHookOptions = {}): T
     wants: [validationTables, latestMetrics],
     onValidationEnd: ({ slots }) => {
       newest = slots.get(validationTables) ?? newest;
-      if (newest && directory !== undefined) file(directory, newest);
+      if (!newest || directory === undefined) return;
+      const { seconds: _, ...counters } = newest.counters;
+      const folder = node.path.join(directory, "tables");
+      node.fs.mkdirSync(folder, { recursive: true });
+      for (const [name, { names, rows }] of Object.entries(newest.tables)) {
+        const file = `${name}-update-${String(counters.updates).padStart(6, "0")}.json`;
+        node.fs.writeFileSync(node.path.join(folder, file), `${JSON.stringify({ names, rows, counters })}\n`);
+      }
     },
     onTrainingEnd: () => {
       if (!newest || stream === false) return;
@@ -304,16 +311,6 @@ export function confusionMatrixHook(options: ConfusionMatrixHookOptions = {}): T
         stream.write(`${name} after ${newest.counters.updates} updates\n${drawn(found).join("\n")}\n`);
     },
   };
-}
-
-function file(directory: string, { tables, counters }: ValidationTables): void {
-  const folder = node.path.join(directory, "tables");
-  node.fs.mkdirSync(folder, { recursive: true });
-  for (const [name, { names, rows }] of Object.entries(tables)) {
-    const path = node.path.join(folder, `${name}-update-${String(counters.updates).padStart(6, "0")}.json`);
-    const { seconds: _, ...exact } = counters;
-    node.fs.writeFileSync(path, `${JSON.stringify({ names, rows, counters: exact })}\n`);
-  }
 }
 
 /** A table as lines: classes down, what they were taken for across. */
