@@ -62,7 +62,7 @@ describe("columns", () => {
     // One logit, of the second label.
     expect([-0.1, 0, 3].map((logit) => transform.decode([logit]))).toEqual(["cat", "dog", "dog"]);
     for (const outputs of [[Number.NaN, 1], [Number.NaN]])
-      expect((await errorOf(() => transform.decode(outputs))).message).toMatch(/NaN.*DATA_NOT_FINITE/);
+      expect((await errorOf(() => transform.decode(outputs))).message).toMatch(/NaN.*OUTPUTS_NOT_FINITE/);
   });
 
   it("of numbers to predict come back in their own unit", async () => {

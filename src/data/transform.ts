@@ -159,7 +159,7 @@ export class ColumnsTransform implements Transform {
     if (labels) {
       const label = labels[scores.indexOf(Math.max(...scores))];
       if (label !== undefined) return label;
-      throw new EspalierError("DATA_NOT_FINITE", `the outputs are [${numbers}], which name no label`, {
+      throw new EspalierError("OUTPUTS_NOT_FINITE", `the outputs are [${numbers}], which name no label`, {
         fix: "look for inputs that the model has never seen the like of, and at its parameters",
       });
     }
@@ -252,22 +252,25 @@ function numberOf(row: object, name: string, rows?: Dataset<object>): number {
   const number = typeof value === "boolean" ? Number(value) : value;
   if (typeof number === "number" && Number.isFinite(number)) return number;
   const because = typeof value === "string" && Number.isFinite(Number(value)) && rows?.textBecause(name);
-  const [column, asNumber] = [JSON.stringify(name), `types: { ${JSON.stringify(name)}: "number" }`];
+  const column = JSON.stringify(name);
   // About no row: all of the column is text.
   if (rows && because)
     throw sourceError(
       rows.name,
       undefined,
       new EspalierError("DATA_NOT_FINITE", `the column ${column} is text, because ${because}`, {
-        fix: `correct that cell or leave it empty, with missing: { ${column}: 0 }; or read the column as ${asNumber}, and leave the row out: skipBad()`,
+        fix: `correct that cell or leave it empty, with missing: { ${column}: 0 }; or read the column as types: { ${column}: "number" }, and leave the row out: skipBad()`,
       }),
     );
-  const guessed = `; a column that csv took for text has a cell that is no number, which ${asNumber} finds`;
   throw new EspalierError(
     "DATA_NOT_FINITE",
     `the column ${column} is ${shown(value)}, which is no finite number`,
     {
-      fix: `give a number, or take it as a category: oneHot(${column})${typeof value === "string" ? guessed : ""}`,
+      fix:
+        `give a number, or take it as a category: oneHot(${column})` +
+        (typeof value === "string"
+          ? `; a column that csv took for text has a cell that is no number, which types: { ${column}: "number" } finds`
+          : ""),
     },
   );
 }
