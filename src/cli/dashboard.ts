@@ -3,31 +3,34 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { amountText } from "../core/index.ts";
 import type { RunningDashboard } from "../dashboard/index.ts";
-import { countOf, given } from "./options.ts";
+import { option, type Values, withOptions } from "./options.ts";
 import { ownAddresses, type Surroundings, thisProcess } from "./terminal.ts";
 
-interface DashboardCommandOptions {
-  readonly runs: string;
-  readonly store?: string;
-  readonly host: string;
-  readonly port?: number;
-  readonly token?: string;
-}
+/** Options of commands that read the runs of a directory and the stats store beside them. */
+export const runsOptions = {
+  runs: option.runs(),
+  store: option.text(
+    "<location>",
+    "the stats store: a SQLite file or a postgres:// URL (default: $ESPALIER_STORE, or stats.db in --runs)",
+  ),
+};
+
+const dashboardOptions = {
+  ...runsOptions,
+  host: option.text("<address>", "where it listens; others than 127.0.0.1 can be reached from outside", {
+    default: "127.0.0.1",
+  }),
+  port: option.count("<n>", "its port; 0: a free one (default: 6006, or the next that is free)", {
+    min: 0,
+    max: 65_535,
+  }),
+  token: option.text("<token>", "what control needs, 16 characters or more (default: a new one)"),
+};
+type DashboardCommandOptions = Values<typeof dashboardOptions>;
 
 /** `espalier dashboard`. */
 export function registerDashboard(program: Command, around: Surroundings = thisProcess()): void {
-  withRuns(program.command("dashboard"))
-    .option(
-      "--host <address>",
-      "where it listens; others than 127.0.0.1 can be reached from outside",
-      "127.0.0.1",
-    )
-    .option(
-      "--port <n>",
-      "its port; 0: a free one (default: 6006, or the next that is free)",
-      countOf("--port", 0, 65_535),
-    )
-    .option("--token <token>", "what control needs, 16 characters or more (default: a new one)")
+  withOptions(program.command("dashboard"), dashboardOptions)
     .addHelpText(
       "after",
       `
@@ -45,7 +48,7 @@ Examples:
 
 async function dashboard(options: DashboardCommandOptions, around: Surroundings): Promise<void> {
   const { out, interrupts } = around;
-  const { runs: directory, host, token, port } = options;
+  const { runs: directory, store: _, ...address } = options;
   const { startDashboard } = await import("../dashboard/index.ts");
   const { signal, stop } = interrupts(["SIGINT", "SIGTERM"]);
   const location = storeLocation(options, around.env);
@@ -53,18 +56,13 @@ async function dashboard(options: DashboardCommandOptions, around: Surroundings)
   const store = isThere(location) ? await around.openStore(location) : undefined;
   try {
     const count = (await store?.runs())?.length;
-    const server = await startDashboard({
-      store: store ?? location,
-      directory,
-      host,
-      ...given({ port, token }),
-    });
+    const server = await startDashboard({ store: store ?? location, directory, ...address });
     try {
       const lines = [
         count === undefined
           ? `there is no stats store ${location} yet: its runs are shown once it is there`
           : `${amountText(count, "runs")} in ${store?.location}`,
-        ...addressesOf(server, host).map((url) => `${url}#token=${server.token}`),
+        ...addressesOf(server, options.host).map((url) => `${url}#token=${server.token}`),
         "Ctrl-C ends it",
       ];
       await out.write(`${lines.join("\n")}\n`);
@@ -87,15 +85,6 @@ function addressesOf({ url }: RunningDashboard, host: string): readonly string[]
   const { port } = new URL(url);
   return [url, ...ownAddresses().map((address) => `http://${address}:${port}/`)];
 }
-
-/** A command that reads the runs of a directory and the stats store beside them. */
-export const withRuns = (command: Command): Command =>
-  command
-    .option("--runs <directory>", "where runs are", "runs")
-    .option(
-      "--store <location>",
-      "the stats store: a SQLite file or a postgres:// URL (default: $ESPALIER_STORE, or stats.db in --runs)",
-    );
 
 /** Where options say that the stats store is, or that of a directory of runs. */
 export const storeLocation = (

@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { bytesText, EspalierError, errorText, printableText } from "../core/index.ts";
 import type { Plugin } from "../engine/index.ts";
+import { option, type Values, withOptions } from "./options.ts";
 import { callName, type Self, thisProgram } from "./run-again.ts";
 import { type Style, type Surroundings, styleFor, thisProcess } from "./terminal.ts";
 import { headedTable, jsonText } from "./text.ts";
@@ -32,12 +33,14 @@ export interface Patient {
   free(directory: string): number;
 }
 
+const doctorOptions = {
+  runs: option.runs("where runs are, or will be"),
+  json: option.json(),
+};
+
 /** `espalier doctor`. */
 export function registerDoctor(program: Command, around: Surroundings = thisProcess()): void {
-  program
-    .command("doctor")
-    .option("--runs <directory>", "where runs are, or will be", "runs")
-    .option("--json", "print JSON")
+  withOptions(program.command("doctor"), doctorOptions)
     .addHelpText(
       "after",
       `
@@ -47,7 +50,7 @@ Examples:
   espalier doctor
   espalier doctor --runs /data/runs --json`,
     )
-    .action(async ({ runs, json }: { readonly runs: string; readonly json?: boolean }) => {
+    .action(async ({ runs, json }: Values<typeof doctorOptions>) => {
       const findings = await examine({
         node: process.versions.node,
         engines: manifest.engines.node,

@@ -1,59 +1,36 @@
 import { fileURLToPath } from "node:url";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { ConfigPlace } from "../config/index.ts";
 import { EspalierError, errorText, numberText, printableText, tableLines } from "../core/index.ts";
 import type { CheckpointEvaluationOptions, Environment, EnvironmentSource } from "../rl/index.ts";
-import { countOf, given } from "./options.ts";
+import { given, option, type Values, withOptions } from "./options.ts";
 import { checkpointHelp, checkpointOf } from "./predict.ts";
 import { ranElsewhere, thisProgram, withModule } from "./run-again.ts";
 import { jsonText } from "./text.ts";
-import { configuredParts, overrideOption, overridesOf } from "./train.ts";
+import { configuredParts, overridesOf } from "./train.ts";
 
-interface EvaluateOptions {
-  readonly which: "best" | "last";
-  readonly runs: string;
-  readonly config?: string;
-  readonly set: readonly string[];
-  readonly env?: string;
-  readonly module?: string;
-  readonly suite?: string;
-  readonly episodes?: number;
-  readonly seed?: number;
-  readonly sample?: boolean;
-  readonly engine?: "wasm" | "xla";
-  readonly store?: string;
-  readonly run?: string;
-  readonly json?: boolean;
-}
+const evaluateOptions = {
+  which: option.which(),
+  runs: option.runs(),
+  config: option.text("<file|run>", "the configuration, instead of that of the checkpoint's run"),
+  set: option.set(),
+  env: option.text("<name>", "the environment, instead of the one it was trained on"),
+  module: option.module(),
+  suite: option.text("<lessons|JSON>", "a suite for each lesson, or suites as evaluationHook has them"),
+  episodes: option.count("<n>", "episodes of each suite (default: 10)"),
+  seed: option.count("<n>", "where episodes begin (default: as in the run's own evaluations)", { min: 0 }),
+  sample: option.flag("draw actions instead of taking the best ones"),
+  engine: option.engine("where the policy runs"),
+  store: option.text("<location>", "file the scores there, too: a SQLite file or a postgres:// URL"),
+  run: option.text("<id>", "the run that they are filed under (default: the checkpoint's)"),
+  json: option.json(),
+};
+type EvaluateOptions = Values<typeof evaluateOptions>;
 
 /** `espalier evaluate CHECKPOINT|RUN`. */
 export function registerEvaluate(program: Command): void {
-  program
-    .command("evaluate")
+  withOptions(program.command("evaluate"), evaluateOptions)
     .argument("<checkpoint|run>", checkpointHelp)
-    .addOption(
-      new Option("--which <which>", "of several checkpoints").choices(["best", "last"]).default("last"),
-    )
-    .option("--runs <directory>", "where runs are", "runs")
-    .option("--config <file|run>", "the configuration, instead of that of the checkpoint's run")
-    .addOption(overrideOption())
-    .option("--env <name>", "the environment, instead of the one it was trained on")
-    .option(
-      "--module <file>",
-      "import this first: it registers environments of your own by registerEnvironment",
-    )
-    .option("--suite <lessons|JSON>", "a suite for each lesson, or suites as evaluationHook has them")
-    .option("--episodes <n>", "episodes of each suite (default: 10)", countOf("--episodes"))
-    .option(
-      "--seed <n>",
-      "where episodes begin (default: as in the run's own evaluations)",
-      countOf("--seed", 0),
-    )
-    .option("--sample", "draw actions instead of taking the best ones")
-    .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]))
-    .option("--store <location>", "file the scores there, too: a SQLite file or a postgres:// URL")
-    .option("--run <id>", "the run that they are filed under (default: the checkpoint's)")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `

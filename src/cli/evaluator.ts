@@ -4,31 +4,31 @@ import type { Command } from "commander";
 import type { EvaluatorEvent } from "../cluster/index.ts";
 import type { ConfigSource } from "../config/index.ts";
 import { EspalierError, numberText, printable } from "../core/index.ts";
-import { countOf, given } from "./options.ts";
+import { given, option, type Values, withOptions } from "./options.ts";
 import { ranElsewhere, thisProgram } from "./run-again.ts";
 import { leaveOnSignals } from "./terminal.ts";
 import { durationText, jsonText } from "./text.ts";
 import { configuredParts } from "./train.ts";
-import { type MemberOptions, memberCommand } from "./worker.ts";
+import { memberOptions } from "./worker.ts";
 
-interface EvaluatorOptions extends MemberOptions {
-  readonly jobs?: number;
-}
+const evaluatorOptions = {
+  ...memberOptions,
+  run: option.text("<name>", "the run: natsEvaluations({ run }) (default: the configuration's)"),
+  module: option.text(
+    "<file>",
+    "import this first: it registers environments of your own (default: the module that the run names)",
+  ),
+  config: option.text(
+    "<file|run>",
+    "import what a configuration, or the run in a directory, imports, and use its engine",
+  ),
+  jobs: option.count("<n>", "leave after so many evaluations (default: when the run ends)"),
+  json: option.json("print a line of JSON for each evaluation"),
+};
 
 /** `espalier evaluator`. */
 export function registerEvaluator(program: Command): void {
-  memberCommand(program, "evaluator")
-    .option("--run <name>", "the run: natsEvaluations({ run }) (default: the configuration's)")
-    .option(
-      "--module <file>",
-      "import this first: it registers environments of your own (default: the module that the run names)",
-    )
-    .option(
-      "--config <file|run>",
-      "import what a configuration, or the run in a directory, imports, and use its engine",
-    )
-    .option("--jobs <n>", "leave after so many evaluations (default: when the run ends)", countOf("--jobs"))
-    .option("--json", "print a line of JSON for each evaluation")
+  withOptions(program.command("evaluator"), evaluatorOptions)
     .addHelpText(
       "after",
       `
@@ -45,7 +45,7 @@ Examples:
     .action(evaluate);
 }
 
-async function evaluate(options: EvaluatorOptions): Promise<void> {
+async function evaluate(options: Values<typeof evaluatorOptions>): Promise<void> {
   const { servers, engine, config, jobs, wait: patience } = options;
   // Needed here alone: other commands start faster without.
   const { awaitRun, memberName, moduleUrl, natsBroker, runEvaluator } = await import("../cluster/index.ts");

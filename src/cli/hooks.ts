@@ -2,18 +2,21 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { optionsOf, printable } from "../core/index.ts";
+import { option, type Values, withOptions } from "./options.ts";
 import { type Surroundings, styleFor, thisProcess } from "./terminal.ts";
 import { headedTable, jsonText } from "./text.ts";
 
 /** The keyword of packages that share hooks. */
 const KEYWORD = "espalier-hook";
 
+const hooksOptions = {
+  directory: option.text("<path>", "the project whose packages are looked at", { default: "." }),
+  json: option.json("print JSON, with what each option takes"),
+};
+
 /** `espalier hooks`. */
 export function registerHooks(program: Command, around: Surroundings = thisProcess()): void {
-  program
-    .command("hooks")
-    .option("--directory <path>", "the project whose packages are looked at", ".")
-    .option("--json", "print JSON, with what each option takes")
+  withOptions(program.command("hooks"), hooksOptions)
     .addHelpText(
       "after",
       `
@@ -23,7 +26,7 @@ Examples:
   espalier hooks
   espalier hooks --json`,
     )
-    .action(async ({ directory, json }: { readonly directory: string; readonly json?: boolean }) => {
+    .action(async ({ directory, json }: Values<typeof hooksOptions>) => {
       const builtIn = await builtInHooks();
       const packages = hookPackages(directory);
       if (json) return around.out.write(`${jsonText({ builtIn, packages })}\n`);

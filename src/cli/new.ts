@@ -10,26 +10,24 @@ import {
 } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { EspalierError } from "../core/index.ts";
+import { option, type Values, withOptions } from "./options.ts";
 import { jsonText } from "./text.ts";
 
 const kinds = ["agent", "classifier", "language"] as const;
 type ProjectKind = (typeof kinds)[number];
 
-interface NewOptions {
-  readonly kind: ProjectKind;
-  readonly json?: boolean;
-}
+const newOptions = {
+  kind: option.oneOf("<kind>", kinds, "what it trains", { short: "k", default: "agent" }),
+  json: option.json(),
+};
 
 /** `espalier new DIR`. */
 export function registerNew(program: Command): void {
-  program
-    .command("new")
+  withOptions(program.command("new"), newOptions)
     .argument("<directory>", "where; it may be there, if it is empty")
-    .addOption(new Option("-k, --kind <kind>", "what it trains").choices(kinds).default("agent"))
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -41,7 +39,7 @@ Examples:
   espalier new my-agent
   espalier new my-model --kind classifier`,
     )
-    .action((directory: string, { kind, json }: NewOptions) => {
+    .action((directory: string, { kind, json }: Values<typeof newOptions>) => {
       const made = newProject(directory, kind);
       if (json) return console.log(jsonText(made));
       const { name, files } = made;

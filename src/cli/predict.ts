@@ -2,40 +2,33 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { EspalierError, printableText } from "../core/index.ts";
 import type { PredictInput } from "../supervised/index.ts";
-import { given } from "./options.ts";
+import { option, type Values, withOptions } from "./options.ts";
 import { jsonText } from "./text.ts";
 
-interface PredictOptions {
-  readonly input: string;
-  readonly output?: string;
-  readonly which: "best" | "last";
-  readonly runs: string;
-  readonly engine?: "wasm" | "xla";
-  readonly json?: boolean;
-}
+const predictOptions = {
+  input: option.text(
+    "<file>",
+    "rows: .csv, or .jsonl with an object or a list of numbers in each line; - is the standard input",
+    { short: "i", required: true },
+  ),
+  output: option.text(
+    "<file>",
+    "write the rows with the column prediction: .csv or .jsonl (default: print the predictions)",
+    { short: "o" },
+  ),
+  which: option.which(),
+  runs: option.runs(),
+  engine: option.engine("where the model runs"),
+  json: option.json(),
+};
 
 /** `espalier predict CHECKPOINT|RUN --input FILE`. */
 export function registerPredict(program: Command): void {
-  program
-    .command("predict")
+  withOptions(program.command("predict"), predictOptions)
     .argument("<checkpoint|run>", checkpointHelp)
-    .requiredOption(
-      "-i, --input <file>",
-      "rows: .csv, or .jsonl with an object or a list of numbers in each line; - is the standard input",
-    )
-    .option(
-      "-o, --output <file>",
-      "write the rows with the column prediction: .csv or .jsonl (default: print the predictions)",
-    )
-    .addOption(
-      new Option("--which <which>", "of several checkpoints").choices(["best", "last"]).default("last"),
-    )
-    .option("--runs <directory>", "where runs are", "runs")
-    .addOption(new Option("--engine <name>", "where the model runs").choices(["wasm", "xla"]))
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -46,17 +39,16 @@ Examples:
   espalier predict runs/iris --which best --input new.csv --output predicted.csv
   echo '{"age":70,"income":90000,"city":"Lima","member":true}' | espalier predict customers --input -`,
     )
-    .action(async (from: string, options: PredictOptions) => {
-      const { input, output, which, engine, json } = options;
+    .action(async (from: string, given: Values<typeof predictOptions>) => {
+      const { input, output, runs, json, ...model } = given;
       if (output !== undefined) formatOf("--output", output);
       // Model and engine are needed here alone: other commands start faster without.
       const { loadModel } = await import("../supervised/index.ts");
       const rows = await rowsOf(input);
-      const address = await checkpointOf(from, options.runs);
-      const model = await loadModel(address, given({ which, engine }));
-      const predictions = (await model.predict(rows)).map(plain);
+      const { checkpoint, predict } = await loadModel(await checkpointOf(from, runs), model);
+      const predictions = (await predict(rows)).map(plain);
       if (output !== undefined) writeFileSync(output, rowsText(rows, predictions, output));
-      if (json) console.log(jsonText({ checkpoint: model.checkpoint.path, output, predictions }));
+      if (json) console.log(jsonText({ checkpoint: checkpoint.path, output, predictions }));
       else if (output !== undefined) console.log(`${predictions.length} predictions in ${output}`);
       else for (const one of predictions) console.log(printableText(cellOf(one)));
     });

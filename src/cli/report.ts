@@ -2,23 +2,22 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { bytesText } from "../core/index.ts";
-import { storeLocation, withRuns } from "./dashboard.ts";
+import { runsOptions, storeLocation } from "./dashboard.ts";
+import { option, type Values, withOptions } from "./options.ts";
 import { withStore } from "./runs/command.ts";
 import { checkFree, type Surroundings, thisProcess } from "./terminal.ts";
 
-interface ReportCommandOptions {
-  readonly runs: string;
-  readonly store?: string;
-  readonly out?: string;
-  readonly force?: boolean;
-}
+const reportOptions = {
+  ...runsOptions,
+  out: option.text("<file>", "where to write it (default: the run's id and .html)"),
+  force: option.force(),
+};
+type ReportCommandOptions = Values<typeof reportOptions>;
 
 /** `espalier report RUN`. */
 export function registerReport(program: Command, around: Surroundings = thisProcess()): void {
-  withRuns(program.command("report"))
+  withOptions(program.command("report"), reportOptions)
     .argument("<run>", "its id, the beginning of it, or its name (the newest of that name)")
-    .option("--out <file>", "where to write it (default: the run's id and .html)")
-    .option("--force", "write over a file that is there")
     .addHelpText(
       "after",
       `

@@ -1,12 +1,13 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
+import { option, type Values, withOptions } from "./options.ts";
 import { jsonText } from "./text.ts";
+
+const schemaOptions = { out: option.text("<file>", "write it to a file") };
 
 /** `espalier schema`. */
 export function registerSchema(program: Command): void {
-  program
-    .command("schema")
-    .option("--out <file>", "write it to a file")
+  withOptions(program.command("schema"), schemaOptions)
     .addHelpText(
       "after",
       `
@@ -15,7 +16,7 @@ In VS Code with the YAML extension, begin a file with: # yaml-language-server: $
 Examples:
   espalier schema --out espalier.schema.json`,
     )
-    .action(async ({ out }: { readonly out?: string }) => {
+    .action(async ({ out }: Values<typeof schemaOptions>) => {
       const { configSchema } = await import("../config/index.ts");
       const text = jsonText(await configSchema());
       if (out === undefined) console.log(text);

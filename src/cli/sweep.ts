@@ -1,49 +1,37 @@
 import { spawn } from "node:child_process";
 import { basename } from "node:path";
-import { type Command, Option } from "commander";
-import type { MemberResult, PlannedSweep, Sweep, SweepMember, SweepOptions, Trial } from "../config/index.ts";
+import type { Command } from "commander";
+import type { MemberResult, PlannedSweep, Sweep, SweepMember, Trial } from "../config/index.ts";
 import { amountText, EspalierError, errorText, numberText, printable } from "../core/index.ts";
-import { countOf, given } from "./options.ts";
+import { option, type Values, withOptions } from "./options.ts";
 import { callName, gathered, type Self, thisProgram } from "./run-again.ts";
 import { statusLine, styleFor, thisProcess } from "./terminal.ts";
 import { headedTable, jsonText } from "./text.ts";
-import { overrideOption, overridesOf, ranByLoader } from "./train.ts";
+import { overridesOf, ranByLoader } from "./train.ts";
 
-interface SweepCommandOptions {
-  readonly set: readonly string[];
-  readonly trials?: number;
-  readonly method?: NonNullable<SweepOptions["method"]>;
-  readonly metric?: string;
-  readonly direction?: NonNullable<SweepOptions["direction"]>;
-  readonly seeds?: number;
-  readonly parallel: number;
-  readonly engine?: "wasm" | "xla";
-  readonly resume?: boolean;
-  readonly json?: boolean;
-}
+const sweepOptions = {
+  set: option.set(),
+  trials: option.count("<n>", "how many combinations are tried (default: 20; of a grid, all)", {
+    max: 10_000,
+  }),
+  method: option.oneOf("<name>", ["grid", "random", "halving"], "how they are chosen"),
+  metric: option.text("<key>", "what is compared, as validation/loss: the last value of a run"),
+  direction: option.oneOf("<way>", ["minimize", "maximize"], "which is better"),
+  seeds: option.count("<n>", "runs of each combination, with seeds of their own", { max: 1000 }),
+  parallel: option.count("<n>", "runs at once, each in a process of its own", { max: 256, default: 1 }),
+  engine: option.engine("train on this engine"),
+  resume: option.flag("go on with the newest sweep of this configuration"),
+  json: option.json("print all trials as JSON"),
+};
+type SweepCommandOptions = Values<typeof sweepOptions>;
 
 /** The message of a process that trained a run. */
 type MemberMessage = { readonly result: MemberResult } | { readonly failed: string };
 
 /** `espalier sweep FILE`. */
 export function registerSweep(program: Command): void {
-  program
-    .command("sweep")
+  withOptions(program.command("sweep"), sweepOptions)
     .argument("<file>", "a configuration with a member sweep: { metric, parameters }")
-    .addOption(overrideOption())
-    .option(
-      "--trials <n>",
-      "how many combinations are tried (default: 20; of a grid, all)",
-      countOf("--trials", 1, 10_000),
-    )
-    .addOption(new Option("--method <name>", "how they are chosen").choices(["grid", "random", "halving"]))
-    .option("--metric <key>", "what is compared, as validation/loss: the last value of a run")
-    .addOption(new Option("--direction <way>", "which is better").choices(["minimize", "maximize"]))
-    .option("--seeds <n>", "runs of each combination, with seeds of their own", countOf("--seeds", 1, 1000))
-    .option("--parallel <n>", "runs at once, each in a process of its own", countOf("--parallel", 1, 256), 1)
-    .addOption(new Option("--engine <name>", "train on this engine").choices(["wasm", "xla"]))
-    .option("--resume", "go on with the newest sweep of this configuration")
-    .option("--json", "print all trials as JSON")
     .addHelpText(
       "after",
       `
@@ -68,8 +56,7 @@ Examples:
     .action(async (file: string, options: SweepCommandOptions) => {
       if (await ranByLoader(file)) return;
       const { planSweep } = await import("../config/index.ts");
-      const { resume, trials, seeds, method, metric, direction } = options;
-      const changes = given({ trials, seeds, method, metric, direction });
+      const { set, engine, parallel, json, resume, ...changes } = options;
       const planned = await planSweep(file, overridesOf(options), changes, resume);
       await sweepWith(planned, options, file);
     });

@@ -1,42 +1,25 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { ConfigPlace, ConfigSource, Path, PreparedRun } from "../config/index.ts";
 import { amountText } from "../core/index.ts";
 import type { TrainingResult } from "../trainer/index.ts";
+import { option, type Values, withOptions } from "./options.ts";
 import { callName, programFor, runAgain, type Self, thisProgram } from "./run-again.ts";
 import { jsonText } from "./text.ts";
 
-interface TrainOptions {
-  readonly set: readonly string[];
-  readonly engine?: "wasm" | "xla";
-  readonly quiet?: boolean;
-  readonly json?: boolean;
-}
-
-interface ResumeOptions extends TrainOptions {
-  readonly runs: string;
-}
-
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
-
-/** The option `--set` of all commands that take a configuration. */
-export const overrideOption = (): Option =>
-  new Option("-s, --set <path=value>", "another value than the file's, as training.epochs=3; may be repeated")
-    .argParser(collect)
-    .default([] as readonly string[], "none");
+const trainOptions = {
+  set: option.set(),
+  engine: option.engine("train on this engine"),
+  quiet: option.flag("show problems alone", { short: "q" }),
+  json: option.json("print the result as JSON, and no progress"),
+};
+type TrainOptions = Values<typeof trainOptions>;
+const resumeOptions = { ...trainOptions, runs: option.runs() };
 
 /** `espalier train FILE` and `espalier resume RUN`. */
 export function registerTrain(program: Command): void {
-  const command = (name: string): Command =>
-    program
-      .command(name)
-      .addOption(overrideOption())
-      .addOption(new Option("--engine <name>", "train on this engine").choices(["wasm", "xla"]))
-      .option("-q, --quiet", "show problems alone")
-      .option("--json", "print the result as JSON, and no progress");
-
-  command("train")
+  withOptions(program.command("train"), trainOptions)
     .argument("<file>", "run.yaml, run.json, or run.ts with: export default runConfig({ ... })")
     .addHelpText(
       "after",
@@ -57,9 +40,8 @@ Examples:
       await trainRun(() => createRun(file, startOf(options)), options);
     });
 
-  command("resume")
+  withOptions(program.command("resume"), resumeOptions)
     .argument("<run>", "its directory, its id, the beginning of it, or its name (the newest of that name)")
-    .option("--runs <directory>", "where runs are", "runs")
     .addHelpText(
       "after",
       `
@@ -70,7 +52,7 @@ Examples:
   espalier resume cartpole
   espalier resume runs/customers-20260131-120000-a1b2c3 --set training.epochs=20`,
     )
-    .action(async (run: string, options: ResumeOptions) => {
+    .action(async (run: string, options: Values<typeof resumeOptions>) => {
       const { findRunDirectory, locateConfig, reopenRun } = await import("../config/index.ts");
       const directory = findRunDirectory(run, options.runs);
       const { file, base } = locateConfig(directory);

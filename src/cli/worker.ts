@@ -1,64 +1,50 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { EspalierError, numberText, printable } from "../core/index.ts";
 import type { RolloutGenerator, WorkerStart } from "../rollout/index.ts";
-import { countOf, given, numberOf } from "./options.ts";
+import { given, option, type Values, withOptions } from "./options.ts";
 import { programFor, runAgain, thisProgram } from "./run-again.ts";
 import { leaveOnSignals, signalCodes } from "./terminal.ts";
 import { jsonText } from "./text.ts";
-import { configuredParts, overrideOption } from "./train.ts";
+import { configuredParts } from "./train.ts";
 
 /** Options of processes that take part in a run. */
-export interface MemberOptions {
-  readonly run?: string;
-  readonly servers?: string;
-  readonly name?: string;
-  readonly module?: string;
-  readonly config?: string;
-  readonly set: readonly string[];
-  readonly wait: number;
-  readonly engine?: "wasm" | "xla";
-  readonly json?: boolean;
-}
+export const memberOptions = {
+  servers: option.text("<url>", "the NATS server (default: NATS_URL); its token is NATS_TOKEN"),
+  name: option.text("<text>", "the beginning of its name (default: this machine's)"),
+  set: option.set(),
+  wait: option.number("<seconds>", "how long to wait for the run's trainer", {
+    min: 0,
+    max: 86_400,
+    default: 60,
+  }),
+  engine: option.engine("where the policy runs"),
+};
 
-/** A command with the options that all of them have. */
-export const memberCommand = (program: Command, name: string): Command =>
-  program
-    .command(name)
-    .option("--servers <url>", "the NATS server (default: NATS_URL); its token is NATS_TOKEN")
-    .option("--name <text>", "the beginning of its name (default: this machine's)")
-    .addOption(overrideOption())
-    .option(
-      "--wait <seconds>",
-      "how long to wait for the run's trainer",
-      numberOf("--wait", 0, 86_400, "seconds"),
-      60,
-    )
-    .addOption(new Option("--engine <name>", "where the policy runs").choices(["wasm", "xla"]));
-
-interface WorkerOptions extends MemberOptions {
-  readonly count: number;
-}
+const workerOptions = {
+  ...memberOptions,
+  run: option.text(
+    "<name>",
+    "the run: natsTransport({ run }) (default: that of the configuration's transport)",
+  ),
+  module: option.text("<file>", "the file that makes workers, instead of the one that the run names"),
+  config: option.text(
+    "<file|run>",
+    "make the worker of a configuration, or of the run in a directory: its task's generator and worker",
+  ),
+  count: option.count("<n>", "workers, each a process of its own", { default: 1 }),
+  json: option.json("print lines of JSON"),
+};
+type WorkerOptions = Values<typeof workerOptions>;
 
 /** Milliseconds between two lines about what it does. */
 const interval = 10_000;
 
 /** `espalier worker`. */
 export function registerWorker(program: Command): void {
-  memberCommand(program, "worker")
-    .option(
-      "--run <name>",
-      "the run: natsTransport({ run }) (default: that of the configuration's transport)",
-    )
-    .option("--module <file>", "the file that makes workers, instead of the one that the run names")
-    .option(
-      "--config <file|run>",
-      "make the worker of a configuration, or of the run in a directory: its task's generator and worker",
-    )
-    .option("--count <n>", "workers, each a process of its own", countOf("--count"), 1)
-    .option("--json", "print lines of JSON")
+  withOptions(program.command("worker"), workerOptions)
     .addHelpText(
       "after",
       `

@@ -1,27 +1,35 @@
 import type { Command } from "commander";
 import { CheckpointManager } from "../../checkpoint/index.ts";
 import { EspalierError, printableText } from "../../core/index.ts";
-import { countOf } from "../options.ts";
+import { type CommandOptions, option, type Values, withOptions } from "../options.ts";
 import { jsonText } from "../text.ts";
 import { diffCheckpoints, differs, diffText } from "./diff.ts";
 import { inspect } from "./inspect.ts";
 import { locate } from "./locate.ts";
-import { type PruneOptions, prune, pruneText } from "./prune.ts";
+import { type PruneOptions, prune, pruneOptions, pruneText } from "./prune.ts";
 
 /** `espalier checkpoint inspect | verify | diff | prune`. */
 export function registerCheckpoint(program: Command): void {
   const checkpoint = program.command("checkpoint");
-  const command = (name: string, does: string): Command =>
-    checkpoint.command(name).description(does).option("--json", "print JSON");
+  const command = (name: string, table: CommandOptions, does: string): Command =>
+    withOptions(checkpoint.command(name), table).description(does);
   const path = "a checkpoint, or a directory of checkpoints, by path or address on S3";
 
-  command("inspect", "what a checkpoint holds, or which checkpoints a directory does")
+  command(
+    "inspect",
+    { json: option.json() },
+    "what a checkpoint holds, or which checkpoints a directory does",
+  )
     .argument("<path>", path)
     .action(async (path: string, options: { readonly json?: boolean }) => {
       console.log(await inspect(path, options.json === true));
     });
 
-  command("verify", "read every byte and say what is damaged; exit code 1 if anything is")
+  command(
+    "verify",
+    { json: option.json() },
+    "read every byte and say what is damaged; exit code 1 if anything is",
+  )
     .argument("<path>", path)
     .action(async (path: string, options: { readonly json?: boolean }) => {
       const { checkpoints, text, damaged } = await verify(path);
@@ -31,37 +39,34 @@ export function registerCheckpoint(program: Command): void {
 
   command(
     "diff",
+    diffOptions,
     "compare two checkpoints bit for bit; exit code 1 if they differ, 2 if they cannot be compared",
   )
     .argument("<a>", "a checkpoint")
     .argument("<b>", "another one")
-    .option("--ignore <components...>", "leave these out, such as time, which no two runs share")
-    .action(async (a: string, b: string, { ignore, json }: DiffOptions) => {
+    .action(async (a: string, b: string, { ignore, json }: Values<typeof diffOptions>) => {
       process.exitCode = 2; // stays so if this throws
       const found = await diffCheckpoints(a, b, ignore);
       console.log(json ? jsonText(found) : printableText(diffText(found)));
       process.exitCode = found.some(differs) ? 1 : 0;
     });
 
-  command("prune", "remove the checkpoints of a directory that no rule keeps; the newest always stays")
+  command(
+    "prune",
+    pruneOptions,
+    "remove the checkpoints of a directory that no rule keeps; the newest always stays",
+  )
     .argument("<store>", "a directory of checkpoints, by path or address on S3")
-    .option("--last <k>", "keep the newest k", countOf("--last"))
-    .option(
-      "--best <metric:min|max:k>",
-      "keep the best k by a metric or score, such as validation/loss:min:2",
-    )
-    .option("--every <unit:n>", "keep the first of each interval, such as epochs:10")
-    .option("--dry-run", "say what would be removed, and remove nothing")
-    .action(async (path: string, options: PruneOptions & { readonly json?: boolean }) => {
+    .action(async (path: string, options: PruneOptions) => {
       const pruned = await prune(path, options);
       console.log(options.json ? jsonText(pruned) : printableText(pruneText(pruned)));
     });
 }
 
-interface DiffOptions {
-  readonly ignore?: readonly string[];
-  readonly json?: boolean;
-}
+const diffOptions = {
+  json: option.json(),
+  ignore: option.texts("<components...>", "leave these out, such as time, which no two runs share"),
+};
 
 /** Reads and hashes every byte of a checkpoint, or of all in a store. */
 export async function verify(path: string) {

@@ -7,16 +7,21 @@ import {
   type StoreLock,
 } from "../../checkpoint/index.ts";
 import { bytesText, EspalierError } from "../../core/index.ts";
-import { countOf, given } from "../options.ts";
+import { countIn, given, option, type Values } from "../options.ts";
 import { openStore } from "./locate.ts";
 
 /** The rules as they are typed. */
-export interface PruneOptions {
-  readonly last?: number;
-  readonly best?: string;
-  readonly every?: string;
-  readonly dryRun?: boolean;
-}
+export const pruneOptions = {
+  json: option.json(),
+  last: option.count("<k>", "keep the newest k"),
+  best: option.text(
+    "<metric:min|max:k>",
+    "keep the best k by a metric or score, such as validation/loss:min:2",
+  ),
+  every: option.text("<unit:n>", "keep the first of each interval, such as epochs:10"),
+  dryRun: option.flag("say what would be removed, and remove nothing"),
+};
+export type PruneOptions = Values<typeof pruneOptions>;
 
 /** What became of the checkpoints of a store; in a dry run, what would. */
 type Pruned = Awaited<ReturnType<typeof prune>>;
@@ -86,14 +91,14 @@ function parseBest(text: string): NonNullable<Keep["best"]> {
       text,
       "write validation/loss:min:2 or evaluation/return:max:2: the metric in full, which way is better, how many",
     );
-  return { metric, direction: direction as "min" | "max", k: countOf("--best")(k) };
+  return { metric, direction: direction as "min" | "max", k: countIn(k, "--best") };
 }
 
 function parseEvery(text: string): NonNullable<Keep["every"]> {
   const [, unit, interval] = /^(.+):([^:]*)$/.exec(text) ?? [];
   if (unit === undefined || interval === undefined)
     throw invalid("--every", text, "write epochs:10 or updates:1000");
-  return { [unit]: countOf("--every")(interval) };
+  return { [unit]: countIn(interval, "--every") };
 }
 
 const invalid = (option: string, text: string, fix: string): EspalierError =>

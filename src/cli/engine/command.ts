@@ -1,6 +1,7 @@
-import { Argument, type Command, Option } from "commander";
+import { Argument, type Command } from "commander";
 import { EspalierError, printableText, systemClock } from "../../core/index.ts";
 import { type EngineName, findPlugins, installPlugin, type PluginKind } from "../../engine/index.ts";
+import { option, type Values, withOptions } from "../options.ts";
 import { callName, type Self, thisProgram } from "../run-again.ts";
 import { statusLine } from "../terminal.ts";
 import { jsonText } from "../text.ts";
@@ -13,26 +14,26 @@ const STEPS = 300;
 
 const isEngine = (name: string): name is EngineName => name === "wasm" || name === "xla";
 
+const listOptions = { json: option.json() };
+const installOptions = { force: option.force("install again although it is there") };
+const checkOptions = { engine: option.engine("only this one"), json: option.json() };
+
 /** `espalier engine list | install | check`. */
 export function registerEngine(program: Command, self: Self = thisProgram()): void {
   const call = callName(self);
   const engine = program.command("engine");
 
-  engine
-    .command("list")
+  withOptions(engine.command("list"), listOptions)
     .description("the engines and plugins there are, and which one runs")
-    .option("--json", "print JSON")
-    .action(async (options: { readonly json?: boolean }) => {
+    .action(async (options: Values<typeof listOptions>) => {
       const found = await survey(findPlugins(), (plugin) => probePlugin(plugin, self), process.env);
       console.log(options.json ? jsonText(found) : printableText(listText(found, call)));
     });
 
-  engine
-    .command("install")
+  withOptions(engine.command("install"), installOptions)
     .description("get an XLA plugin with pip, check it and keep it in the cache directory")
     .addArgument(new Argument("[kind]", "for which device").choices(["cpu", "cuda"]).default("cpu"))
-    .option("--force", "install again although it is there")
-    .action(async (kind: InstallableKind, options: { readonly force?: boolean }) => {
+    .action(async (kind: InstallableKind, { force = false }: Values<typeof installOptions>) => {
       const status = statusLine(process.stderr);
       const installer = {
         install: installPlugin,
@@ -40,7 +41,7 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
         probe: (plugin: Parameters<typeof probePlugin>[0]) => probePlugin(plugin, self),
       };
       try {
-        const text = await installAndTry(kind, options.force ?? false, installer, status.say);
+        const text = await installAndTry(kind, force, installer, status.say);
         status.end();
         console.log(printableText(text));
       } catch (error) {
@@ -49,12 +50,9 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
       }
     });
 
-  engine
-    .command("check")
+  withOptions(engine.command("check"), checkOptions)
     .description("train a small net on each engine and print what was measured")
-    .addOption(new Option("--engine <name>", "only this one").choices(["wasm", "xla"]))
-    .option("--json", "print JSON")
-    .action(async (options: { readonly engine?: EngineName; readonly json?: boolean }) => {
+    .action(async (options: Values<typeof checkOptions>) => {
       const { engine: asked } = options;
       const report = await check({
         engines: asked ? [asked] : ["wasm", "xla"],

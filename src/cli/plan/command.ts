@@ -7,32 +7,27 @@ import {
   printableText,
   tableLines,
 } from "../../core/index.ts";
-import { countOf } from "../options.ts";
+import { option, type Values, withOptions } from "../options.ts";
 import { importFile } from "../run-again.ts";
 import { type Style, type Surroundings, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
-import { overrideOption, ranByLoader } from "../train.ts";
+import { ranByLoader } from "../train.ts";
 import type { EventTimes, HookTimes } from "./timeline.ts";
 
-interface PlanOptions {
-  readonly set: readonly string[];
-  readonly epochs: number;
-  readonly json?: boolean;
-}
+const planOptions = {
+  set: option.set(),
+  // Of a run without an end, these.
+  epochs: option.count("<n>", "lay out this many epochs at most", { default: 10_000 }),
+  json: option.json(),
+};
 
-/** Epochs that are laid out where no number is given: of a run without an end, these. */
-const MOST_EPOCHS = 10_000;
 /** Parts of a run that a bar shows. */
 const WIDTH = 50;
 
 /** `espalier plan FILE`. */
 export function registerPlan(program: Command, around: Surroundings = thisProcess()): void {
-  program
-    .command("plan")
+  withOptions(program.command("plan"), planOptions)
     .argument("<file>", "run.yaml, run.json, run.ts with a run, or a file that exports a training set-up")
-    .addOption(overrideOption())
-    .option("--epochs <n>", "lay out this many epochs at most", countOf("--epochs"), MOST_EPOCHS)
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -44,7 +39,7 @@ Examples:
   espalier plan run.yaml --set training.epochs=100
   espalier plan run.yaml --json`,
     )
-    .action(async (file: string, options: PlanOptions) => {
+    .action(async (file: string, options: Values<typeof planOptions>) => {
       if (await ranByLoader(file)) return;
       const plan = await readPlan(file, options.set, options.epochs);
       const style = styleFor(around.out, around.env, false);

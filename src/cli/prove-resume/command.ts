@@ -1,45 +1,39 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { EspalierError, printableText, tableLines } from "../../core/index.ts";
 import { firstText } from "../checkpoint/diff.ts";
-import { countOf, given } from "../options.ts";
+import { countIn, option, type Values, withOptions } from "../options.ts";
 import { programFor, type Self, thisProgram } from "../run-again.ts";
 import { statusLine } from "../terminal.ts";
 import { ranByLoader } from "../train.ts";
 import { failedMessage, type PartMessage, type PartRequest } from "./process.ts";
 import { type DoneKill, type Proof, proveResume } from "./prove.ts";
 
-interface ProveOptions {
-  readonly runs: string;
-  readonly epochs?: number;
-  readonly killAt?: readonly number[];
-  readonly engine?: "wasm" | "xla";
-  readonly deterministic?: boolean;
-  readonly keep?: string;
-  readonly json?: boolean;
-}
+const proveOptions = {
+  runs: option.runs(),
+  epochs: option.count("<n>", "epochs in all, instead of the set-up's"),
+  killAt: {
+    takes: "<batches>",
+    does: "kill after these batches, such as 40 or 10,25; else in the middle of an epoch",
+    read: (text: string, flag: string): readonly number[] | undefined =>
+      text.split(",").map((batch) => countIn(batch, flag)),
+  },
+  engine: option.engine("train on this engine"),
+  deterministic: option.flag("ask for kernels that give the same bits each time, as GPUs need it"),
+  keep: option.text("<directory>", "keep checkpoints and end states there; it must be empty"),
+  json: option.json(),
+};
+type ProveOptions = Values<typeof proveOptions>;
 
 /** `espalier prove-resume FILE`. */
 export function registerProveResume(program: Command, self: Self = thisProgram()): void {
-  program
-    .command("prove-resume")
+  withOptions(program.command("prove-resume"), proveOptions)
     .argument(
       "<file>",
       "exports a training set-up (export const setup: TrainingSetup = () => ({ task, config })); or a run of espalier train: its directory, its id, the beginning of it, or its name",
     )
-    .option("--runs <directory>", "where runs are", "runs")
-    .option("--epochs <n>", "epochs in all, instead of the set-up's", countOf("--epochs"))
-    .option(
-      "--kill-at <batches>",
-      "kill after these batches, such as 40 or 10,25; else in the middle of an epoch",
-      (text) => text.split(",").map(countOf("--kill-at")),
-    )
-    .addOption(new Option("--engine <name>", "train on this engine").choices(["wasm", "xla"]))
-    .option("--deterministic", "ask for kernels that give the same bits each time, as GPUs need it")
-    .option("--keep <directory>", "keep checkpoints and end states there; it must be empty")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -81,7 +75,7 @@ Examples:
 
 /** Undefined where the whole command ran in another process. */
 async function prove(from: string, options: ProveOptions, self: Self): Promise<Proof | undefined> {
-  const { epochs, killAt, engine, deterministic, keep } = options;
+  const { runs, keep, json: _, ...asked } = options;
   if (/\.(ya?ml|json)$/i.test(from) && isFile(from))
     throw new EspalierError("SETUP_INVALID", `${from} is a configuration, and a run of it is proved`, {
       fix: `train it (espalier train ${from}), and give the run's name`,
@@ -90,7 +84,7 @@ async function prove(from: string, options: ProveOptions, self: Self): Promise<P
   let file = from;
   if (isRun) {
     const { findRunDirectory, readRecord } = await import("../../config/index.ts");
-    file = findRunDirectory(from, options.runs);
+    file = findRunDirectory(from, runs);
     if (await ranByLoader(resolve(file, readRecord(file).source))) return undefined;
   }
   const program = isRun ? self : programFor(file, self);
@@ -104,7 +98,7 @@ async function prove(from: string, options: ProveOptions, self: Self): Promise<P
       directory,
       program,
       say: status.say,
-      ...given({ epochs, killAt, engine, deterministic }),
+      ...asked,
     });
   } finally {
     status.end();

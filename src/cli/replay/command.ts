@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { isOnS3 } from "../../checkpoint/index.ts";
 import { EspalierError, numberText, printable } from "../../core/index.ts";
 import type { Environment, Replay, ReplayVerdict } from "../../rl/index.ts";
-import { countOf, numberOf } from "../options.ts";
+import { option, type Values, withOptions } from "../options.ts";
 import { inRun } from "../predict.ts";
 import { ranElsewhere, type Self, thisProgram, withModule } from "../run-again.ts";
 import { checkFree, type Surroundings, thisProcess } from "../terminal.ts";
@@ -30,53 +30,36 @@ const thisTerminal = (): ReplaySurroundings =>
     args: process.argv.slice(2),
   });
 
-/** The options of `espalier replay`. */
-interface ReplayCommandOptions {
-  readonly speed: number;
-  readonly svg?: string;
-  readonly gif?: string;
-  readonly frames?: boolean;
-  readonly columns?: number;
-  readonly width: number;
-  readonly module?: string;
-  readonly config?: string;
-  readonly runs: string;
-  readonly force?: boolean;
-  readonly json?: boolean;
-}
+const replayOptions = {
+  runs: option.runs(),
+  speed: option.number("<times>", "how fast: 1 is 30 steps a second", { min: 0.01, max: 30, default: 1 }),
+  svg: option.text("<file>", "write an animated SVG instead"),
+  gif: option.text("<file>", "write an animated GIF instead"),
+  width: option.count("<pixels>", "how wide a GIF is", { min: 8, max: 4096, default: 400 }),
+  force: option.force(),
+  frames: option.flag(
+    "print every picture below the other, without waiting; so it is where there is no terminal",
+  ),
+  columns: option.count("<n>", "how many letters wide pictures are (default: as wide as the terminal)", {
+    min: 8,
+    max: 1000,
+  }),
+  module: option.module(),
+  config: option.text("<file|run>", "import what a configuration, or that of a run, imports"),
+  json: option.json("print what it is and whether it plays as it was recorded, as JSON"),
+};
+type ReplayCommandOptions = Values<typeof replayOptions>;
 
 /** Steps a second at speed 1. */
 const FPS = 30;
 
 /** `espalier replay`. */
 export function registerReplay(program: Command, around: ReplaySurroundings = thisTerminal()): void {
-  program
-    .command("replay")
+  withOptions(program.command("replay"), replayOptions)
     .argument(
       "<replay>",
       "a replay, its file: URI or address on S3; or a directory of replays or a run (its directory, id or name), of which the newest is taken",
     )
-    .option("--runs <directory>", "where runs are", "runs")
-    .option("--speed <times>", "how fast: 1 is 30 steps a second", numberOf("--speed", 0.01, 30), 1)
-    .option("--svg <file>", "write an animated SVG instead")
-    .option("--gif <file>", "write an animated GIF instead")
-    .option("--width <pixels>", "how wide a GIF is", countOf("--width", 8, 4096), 400)
-    .option("--force", "write over a file that is there")
-    .option(
-      "--frames",
-      "print every picture below the other, without waiting; so it is where there is no terminal",
-    )
-    .option(
-      "--columns <n>",
-      "how many letters wide pictures are (default: as wide as the terminal)",
-      countOf("--columns", 8, 1000),
-    )
-    .option(
-      "--module <file>",
-      "import this first: it registers environments of your own by registerEnvironment",
-    )
-    .option("--config <file|run>", "import what a configuration, or that of a run, imports")
-    .option("--json", "print what it is and whether it plays as it was recorded, as JSON")
     .addHelpText(
       "after",
       `
