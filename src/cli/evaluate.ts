@@ -5,7 +5,7 @@ import { EspalierError, errorText, numberText, printableText, tableLines } from 
 import type { CheckpointEvaluationOptions, Environment, EnvironmentSource } from "../rl/index.ts";
 import { given, option, type Values, withOptions } from "./options.ts";
 import { checkpointHelp, checkpointOf } from "./predict.ts";
-import { ranElsewhere, thisProgram, withModule } from "./run-again.ts";
+import { ranElsewhere, withModule } from "./run-again.ts";
 import { jsonText } from "./text.ts";
 import { configuredParts, overridesOf } from "./train.ts";
 
@@ -46,7 +46,7 @@ Examples:
     )
     .action(async (from: string, options: EvaluateOptions) => {
       const request = requestOf(options);
-      if (await ranElsewhere(options.module, thisProgram(), process.argv.slice(2))) return;
+      if (await ranElsewhere(options.module)) return;
       const place = await placeOf(from, options);
       const configured = place && (await configuredParts(place, overridesOf(options), [["task", "env"]]));
       if (place && !configured) return;

@@ -5,7 +5,7 @@ import type { EvaluatorEvent } from "../cluster/index.ts";
 import type { ConfigSource } from "../config/index.ts";
 import { EspalierError, numberText, printable } from "../core/index.ts";
 import { given, option, type Values, withOptions } from "./options.ts";
-import { ranElsewhere, thisProgram } from "./run-again.ts";
+import { ranElsewhere } from "./run-again.ts";
 import { leaveOnSignals } from "./terminal.ts";
 import { durationText, jsonText } from "./text.ts";
 import { configuredParts } from "./train.ts";
@@ -53,8 +53,7 @@ async function evaluate(options: Values<typeof evaluatorOptions>): Promise<void>
   const name = memberName(options.name ?? hostname());
   // The module may train where it is not a worker's process.
   process.env[workerVariable] = name;
-  const again = (file: string | undefined) => ranElsewhere(file, thisProgram(), process.argv.slice(2));
-  if (await again(options.module)) return;
+  if (await ranElsewhere(options.module)) return;
   const { locateConfig } = await import("../config/index.ts");
   const configured =
     config === undefined ? undefined : await configuredParts(locateConfig(config), options.set, []);
@@ -76,7 +75,7 @@ async function evaluate(options: Values<typeof evaluatorOptions>): Promise<void>
         .then(moduleUrl)
         .catch(() => undefined);
       if (!url) warn(`the run's module ${module} is not here: environments that it registers are not known`);
-      else if (await again(fileURLToPath(url))) return;
+      else if (await ranElsewhere(fileURLToPath(url))) return;
     }
     const how = { told: say, signal: leaving, ...given({ jobs, engine }) };
     const left = await runEvaluator({ broker, run, name, patience, warn, ...how });

@@ -32,35 +32,31 @@ export function programFor(file: string, self: Self, runtime?: TypeScriptRuntime
 }
 
 /**
- * Imports the file of the option --module, which registers environments. Where this Node cannot import it, the whole
- * command is run once more by one that can: then it gives true, and this process has the exit code of the other and
- * nothing left to do.
+ * Runs the whole command once more by a program that can import `file`, where this Node cannot: then it gives true, and
+ * this process has the exit code of the other and nothing left to do.
  */
-export async function ranElsewhere(
-  file: string | undefined,
-  self: Self,
-  args: readonly string[],
+export async function ranFor(
+  file: string,
+  self: Self = thisProgram(),
+  args: readonly string[] = process.argv.slice(2),
+  runtime?: TypeScriptRuntime,
 ): Promise<boolean> {
-  const code = file === undefined ? undefined : await loadModule(file, self, args);
-  if (code !== undefined) process.exitCode = code;
-  return code !== undefined;
+  const program = programFor(file, self, runtime);
+  if (program === self) return false;
+  process.exitCode = await runAgain(program, args);
+  return true;
 }
 
-/** The same for a file: the exit code of the other process, where there was one. */
-export async function loadModule(
-  file: string,
-  self: Self,
-  args: readonly string[],
-  runtime?: TypeScriptRuntime,
-): Promise<number | undefined> {
+/** The same for the file of the option --module, which is imported here where this Node can. */
+export async function ranElsewhere(file: string | undefined): Promise<boolean> {
+  if (file === undefined) return false;
   if (!existsSync(resolve(file)))
     throw new EspalierError("MODULE_MISSING", `there is no file ${file}`, {
       fix: "give --module a file that calls registerEnvironment",
     });
-  const program = programFor(file, self, runtime);
-  if (program !== self) return runAgain(program, args);
+  if (await ranFor(file)) return true;
   await importFile(file, "module");
-  return undefined;
+  return false;
 }
 
 /** Imports a file that registers environments, or one with a training set-up. */
@@ -104,7 +100,7 @@ export function gathered(child: ChildProcess, kept: number): () => string {
 }
 
 /** Runs the command once more by another program, and gives its exit code. */
-export async function runAgain([node, ...rest]: Self, args: readonly string[]): Promise<number> {
+async function runAgain([node, ...rest]: Self, args: readonly string[]): Promise<number> {
   const child = spawn(node, [...rest, ...args], { stdio: "inherit" });
   // Ctrl-C reaches both: the other one decides how it ends. SIGTERM reaches this one alone.
   const wait = (): void => undefined;

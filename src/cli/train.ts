@@ -5,7 +5,7 @@ import type { ConfigPlace, ConfigSource, Path, PreparedRun } from "../config/ind
 import { amountText } from "../core/index.ts";
 import type { TrainingResult } from "../trainer/index.ts";
 import { option, type Values, withOptions } from "./options.ts";
-import { callName, programFor, runAgain, type Self, thisProgram } from "./run-again.ts";
+import { callName, ranFor, thisProgram } from "./run-again.ts";
 import { jsonText } from "./text.ts";
 
 const trainOptions = {
@@ -71,16 +71,9 @@ const startOf = (options: TrainOptions) => ({
 });
 
 /** True where the whole command ran in another process, which can import TypeScript as this configuration needs. */
-export async function ranByLoader(
-  file: string,
-  base = dirname(resolve(file)),
-  self: Self = thisProgram(),
-): Promise<boolean> {
+export async function ranByLoader(file: string, base = dirname(resolve(file))): Promise<boolean> {
   const needs = /\.(ya?ml|json)$/i.test(file) ? mentionsTypeScript(file, base) : file;
-  const other = needs === undefined ? self : programFor(needs, self);
-  if (other === self) return false;
-  process.exitCode = await runAgain(other, process.argv.slice(2));
-  return true;
+  return needs !== undefined && (await ranFor(needs));
 }
 
 /**

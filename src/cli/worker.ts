@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { EspalierError, numberText, printable } from "../core/index.ts";
 import type { RolloutGenerator, WorkerStart } from "../rollout/index.ts";
 import { given, option, type Values, withOptions } from "./options.ts";
-import { programFor, runAgain, thisProgram } from "./run-again.ts";
+import { ranFor, thisProgram } from "./run-again.ts";
 import { leaveOnSignals, signalCodes } from "./terminal.ts";
 import { jsonText } from "./text.ts";
 import { configuredParts } from "./train.ts";
@@ -99,12 +99,7 @@ async function runOne(options: WorkerOptions): Promise<void> {
   const request = { connect, run, patience, warn, ...given({ module }) };
   if (!configured) {
     const { url } = await workerModule(request);
-    const self = thisProgram();
-    const other = programFor(fileURLToPath(url), self);
-    if (other !== self) {
-      process.exitCode = await runAgain(other, process.argv.slice(2));
-      return;
-    }
+    if (await ranFor(fileURLToPath(url))) return;
   }
   const leaving = leaveOnSignals("worker");
   const say = (event: object, text: string): void => console.log(options.json ? jsonText(event, 0) : text);

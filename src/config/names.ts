@@ -19,7 +19,8 @@ const doors = {
 } as const;
 type Door = keyof typeof doors;
 
-type Names = Readonly<Partial<Record<Door, readonly string[]>>>;
+/** The names in a text. */
+const names = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /**
  * Names that a file uses as they are, by what they make and by the door that exports them: those of the program's own
@@ -27,98 +28,55 @@ type Names = Readonly<Partial<Record<Door, readonly string[]>>>;
  */
 export const catalog = {
   task: {
-    "espalier/supervised": ["supervisedTask", "supervisedTrainer"],
-    "espalier/rl": ["a2c", "dqn", "dqnTask", "onPolicyTask", "ppo"],
-    "espalier/rollout": ["languageTask", "policyTask", "rolloutTask"],
+    "espalier/supervised": names("supervisedTask supervisedTrainer"),
+    "espalier/rl": names("a2c dqn dqnTask onPolicyTask ppo"),
+    "espalier/rollout": names("languageTask policyTask rolloutTask"),
   },
   hook: {
-    espalier: [
-      "checkpointHook",
-      "earlyStopping",
-      "loggingHook",
-      "metricsHook",
-      "periodicHook",
-      "progressHook",
-    ],
-    "espalier/hooks": ["emaHook", "rollbackHook"],
-    "espalier/metrics": [
-      "gradientMonitor",
-      "heartbeatHook",
-      "lossSpikeDetector",
-      "profilerHook",
-      "watchdogHook",
-    ],
-    "espalier/rl": ["curriculumHook", "evaluationHook"],
-    "espalier/supervised": ["confusionMatrixHook"],
+    espalier: names("checkpointHook earlyStopping loggingHook metricsHook periodicHook progressHook"),
+    "espalier/hooks": names("emaHook rollbackHook"),
+    "espalier/metrics": names("gradientMonitor heartbeatHook lossSpikeDetector profilerHook watchdogHook"),
+    "espalier/rl": names("curriculumHook evaluationHook"),
+    "espalier/supervised": names("confusionMatrixHook"),
   },
   sink: {
-    espalier: ["consoleSink", "csvSink", "jsonlSink", "tensorBoardSink"],
-    "espalier/metrics": ["logFileSink", "mlflowSink", "prometheusSink", "wandbSink"],
+    espalier: names("consoleSink csvSink jsonlSink tensorBoardSink"),
+    "espalier/metrics": names("logFileSink mlflowSink prometheusSink wandbSink"),
   },
-  schedule: { espalier: ["always", "at", "between", "cycle", "every", "everySteps", "never"] },
-  ramp: {
-    espalier: ["byMetric", "constant", "cosine", "linear", "oneCycle", "piecewise", "sawtooth", "warmup"],
-  },
+  schedule: { espalier: names("always at between cycle every everySteps never") },
+  ramp: { espalier: names("byMetric constant cosine linear oneCycle piecewise sawtooth warmup") },
   loss: {
-    "espalier/supervised": [
-      ...["binary", "classification", "languageModeling", "multiLabel", "multimodal", "regression"],
-      ...["sequenceLabeling", "visionClassification"],
-    ],
-    "espalier/rl": ["entropyLoss", "policyLoss", "valueLoss"],
-    "espalier/language": [
-      ...["dpoLoss", "grpoLoss", "imitationLoss", "referenceKlLoss", "rlooLoss", "tokenEntropyLoss"],
-      "tokenPolicyLoss",
-    ],
+    "espalier/supervised": names(`
+      binary classification languageModeling multiLabel multimodal regression sequenceLabeling visionClassification`),
+    "espalier/rl": names("entropyLoss policyLoss valueLoss"),
+    "espalier/language": names(`
+      dpoLoss grpoLoss imitationLoss referenceKlLoss rlooLoss tokenEntropyLoss tokenPolicyLoss`),
   },
   data: {
-    "espalier/data": [
-      ...[
-        "byteTokenizer",
-        "characterTokenizer",
-        "columns",
-        "csv",
-        "fromModule",
-        "glyphs",
-        "idx",
-        "imageFolder",
-      ],
-      ...["jsonl", "label", "npy", "numeric", "oneHot", "parquet", "standardize", "tabular", "textFile"],
-      ...["tokenFile", "tokenWindows", "tokenizerFromFile", "toyLanguage"],
-    ],
-    "espalier/supervised": ["dataModule", "taskSpec"],
+    "espalier/data": names(`
+      byteTokenizer characterTokenizer columns csv fromModule glyphs idx imageFolder jsonl label npy numeric oneHot
+      parquet standardize tabular textFile tokenFile tokenWindows tokenizerFromFile toyLanguage`),
+    "espalier/supervised": names("dataModule taskSpec"),
   },
   metric: {
-    "espalier/supervised": [
-      ...[
-        "accuracy",
-        "auc",
-        "confusionMatrix",
-        "f1",
-        "mae",
-        "perplexity",
-        "precision",
-        "r2",
-        "recall",
-        "rmse",
-      ],
-      "topK",
-    ],
+    "espalier/supervised": names(
+      "accuracy auc confusionMatrix f1 mae perplexity precision r2 recall rmse topK",
+    ),
   },
   environment: {
-    "espalier/rl": [
-      ...["acrobot", "cartPole", "clipActions", "clipObservations", "clipRewards", "compiledAcrobot"],
-      ...["compiledCartPole", "compiledGridWorld", "compiledMountainCar", "compiledMountainCarContinuous"],
-      ...["compiledPendulum", "frameStack", "gridWorld", "mountainCar", "mountainCarContinuous", "pendulum"],
-    ],
+    "espalier/rl": names(`
+      acrobot cartPole clipActions clipObservations clipRewards compiledAcrobot compiledCartPole compiledGridWorld
+      compiledMountainCar compiledMountainCarContinuous compiledPendulum frameStack gridWorld mountainCar
+      mountainCarContinuous pendulum`),
   },
-  curriculum: { "espalier/rl": ["gridLessons", "learningProgressCurriculum", "lessonCurriculum"] },
-  generator: { "espalier/rollout": ["environmentRollouts", "textRollouts"] },
+  curriculum: { "espalier/rl": names("gridLessons learningProgressCurriculum lessonCurriculum") },
+  generator: { "espalier/rollout": names("environmentRollouts textRollouts") },
   transport: {
-    "espalier/rollout": ["inProcessTransport", "workerProcesses"],
-    "espalier/cluster": ["natsEvaluations", "natsTransport"],
+    "espalier/rollout": names("inProcessTransport workerProcesses"),
+    "espalier/cluster": names("natsEvaluations natsTransport"),
   },
-  store: { "espalier/checkpoint": ["localStore", "memoryStore", "s3Store"] },
-} satisfies Readonly<Record<string, Names>>;
+  store: { "espalier/checkpoint": names("localStore memoryStore s3Store") },
+} satisfies Readonly<Record<string, { readonly [D in Door]?: readonly string[] }>>;
 
 /** What a name makes. */
 export type Kind = keyof typeof catalog;
@@ -134,8 +92,8 @@ export interface CatalogEntry {
 
 /** The catalog as a list. */
 export function catalogEntries(): readonly CatalogEntry[] {
-  return Object.entries(catalog).flatMap(([kind, names]) =>
-    Object.entries(names).flatMap(([door, list]) =>
+  return Object.entries(catalog).flatMap(([kind, byDoor]) =>
+    Object.entries(byDoor).flatMap(([door, list]) =>
       list.map((name) => ({
         name,
         kind: kind as Kind,

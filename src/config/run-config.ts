@@ -17,12 +17,12 @@ import {
   EspalierError,
   isPlainObject,
   notMade,
-  type OptionTable,
+  type Options,
   option,
   optionProblems,
   printableText,
 } from "../core/index.ts";
-import { type EngineChoice, setEngine } from "../engine/index.ts";
+import { setEngine } from "../engine/index.ts";
 import { Logger, type MetricsHookOptions, metricsHook, type Sink } from "../metrics/index.ts";
 import { every } from "../schedule/index.ts";
 import {
@@ -55,43 +55,11 @@ interface TaskMaker {
   }): TrainerOptions | Promise<TrainerOptions>;
 }
 
-/** A run, as a TypeScript file exports it (`export default runConfig({ ... })`), or a YAML or JSON file writes it. */
-export interface RunConfig {
-  /** The run's name. Default: that of the file. */
-  readonly name?: string;
-  /** Files or packages that are imported first: they register environments. */
-  readonly imports?: readonly string[];
-  /** Default: "auto", xla where its plugin is installed. */
-  readonly engine?: EngineChoice;
-  /** Values by name, which others use: `{ get: NAME }`, `{ get: NAME.member }`. */
-  readonly define?: Readonly<Record<string, unknown>>;
-  /** Data of a `supervisedTrainer`; a `supervisedTask` has its own. */
-  readonly data?: { readonly train: unknown; readonly validation?: unknown } | Call;
-  /** What is trained, with its data, model, optimizer and losses: `supervisedTask`, `ppo`, `languageTask`, ... */
-  readonly task: Task | TaskMaker | Call;
-  /** How long, from which seed, when it validates: `TrainingConfig`. */
-  readonly training?: Partial<{ readonly [K in keyof TrainingConfig]: TrainingConfig[K] | Call }>;
-  readonly hooks?: readonly (TrainerHook | Call | string)[];
-  /** Sinks of metrics beside the files of the run's directory. */
-  readonly sinks?: readonly (Sink | Call | string)[];
-  /** Options of the run's `metricsHook`. */
-  readonly metrics?: Omit<MetricsHookOptions, "logger" | "statsStore" | "run" | "name"> | Call;
-  /** Options of the run's `checkpointHook`; false for no checkpoints. Default: every minute and at the end, the last three. */
-  readonly checkpoints?: false | Omit<CheckpointHookOptions, "store" | "directory" | "onStart"> | Call;
-  /** Takes requests from the run's directory while it trains: see `controlHook`. Default: true. */
-  readonly control?: boolean;
-  /** The stats store that all runs share: a SQLite file or a postgres:// address. Default: stats.db beside the runs. */
-  readonly stats?: string | false;
-  /** The directory of all runs. Default: "runs". */
-  readonly directory?: string;
-  /** What `espalier sweep` tries. Training ignores it. */
-  readonly sweep?: SweepOptions;
-}
+const object = <T>(is: string, doc: string) => option.made<T>(is, (value) => isPlainObject(value), { doc });
+const list = <T>(of: string, doc: string) =>
+  option.made<readonly (T | Call | string)[]>(`a list of ${of}`, Array.isArray, { doc });
 
-const object = <T>(is: string) => option.made<T>(is, (value) => isPlainObject(value), {});
-const list = (of: string) => option.made<readonly never[]>(`a list of ${of}`, Array.isArray, {});
-
-/** The members of {@link RunConfig}. */
+/** The members of a run: the schema of its files, and of what a program gives to `runConfig`. */
 export const runTable = {
   name: option.text({ doc: "The run's name. Default: that of the file." }),
   imports: {
@@ -103,20 +71,30 @@ export const runTable = {
     schema: { type: "array", items: { type: "string" } },
   },
   engine: option.oneOf(["auto", "xla", "wasm"], { default: "auto", doc: "The engine." }),
-  define: { ...object("values by name"), doc: "Values by name, which others use: { get: NAME }." },
-  data: { ...object("{ train, validation }"), doc: "Data of a supervisedTrainer." },
-  task: option.made<RunConfig["task"]>("a task, such as { use: ppo, env: CartPole-v1 }", isObject, {
-    required: true,
-    doc: "What is trained, with its data, model, optimizer and losses.",
-  }),
-  training: {
-    ...object("an object such as { epochs: 10 }"),
-    doc: "How long, from which seed, when it validates.",
-  },
-  hooks: { ...list("hooks"), doc: "Hooks of the run." },
-  sinks: { ...list("sinks"), doc: "Sinks of metrics beside the files of the run's directory." },
-  metrics: { ...object("options of metricsHook"), doc: "Options of the run's metricsHook." },
-  checkpoints: option.made<NonNullable<RunConfig["checkpoints"]>>(
+  define: object<Readonly<Record<string, unknown>>>(
+    "values by name",
+    "Values by name, which others use: { get: NAME }.",
+  ),
+  data: object<{ readonly train: unknown; readonly validation?: unknown } | Call>(
+    "{ train, validation }",
+    "Data of a supervisedTrainer.",
+  ),
+  task: option.made<Task | TaskMaker | Call, { required: true; doc: string }>(
+    "a task, such as { use: ppo, env: CartPole-v1 }",
+    isObject,
+    { required: true, doc: "What is trained, with its data, model, optimizer and losses." },
+  ),
+  training: object<Partial<{ readonly [K in keyof TrainingConfig]: TrainingConfig[K] | Call }>>(
+    "an object such as { epochs: 10 }",
+    "How long, from which seed, when it validates.",
+  ),
+  hooks: list<TrainerHook>("hooks", "Hooks of the run."),
+  sinks: list<Sink>("sinks", "Sinks of metrics beside the files of the run's directory."),
+  metrics: object<Omit<MetricsHookOptions, "logger" | "statsStore" | "run" | "name"> | Call>(
+    "options of metricsHook",
+    "Options of the run's metricsHook.",
+  ),
+  checkpoints: option.made<false | Omit<CheckpointHookOptions, "store" | "directory" | "onStart"> | Call>(
     "false, or options of checkpointHook",
     (value) => value === false || isObject(value),
     { doc: "Options of the run's checkpointHook. Default: every minute and at the end, the last three." },
@@ -132,8 +110,11 @@ export const runTable = {
     { doc: "The stats store that all runs share. Default: stats.db beside the runs." },
   ),
   directory: option.text({ default: "runs", doc: "The directory of all runs." }),
-  sweep: { ...object<SweepOptions>("options of a sweep"), doc: "What `espalier sweep` tries." },
-} satisfies OptionTable<RunConfig>;
+  sweep: object<SweepOptions>("options of a sweep", "What `espalier sweep` tries."),
+};
+
+/** A run, as a TypeScript file exports it (`export default runConfig({ ... })`), or a YAML or JSON file writes it. */
+export type RunConfig = Options<typeof runTable>;
 
 function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -7,7 +7,8 @@ import { makeEnvironment, type Replay, recordEpisode, writeReplay } from "../../
 import { testDirectory } from "../checkpoint/checkpoints.test-support.ts";
 import { createProgram } from "../program.ts";
 import { captured } from "../runs/runs.test-support.ts";
-import { type ReplaySurroundings, registerReplay } from "./command.ts";
+import { type Surroundings, thisProcess } from "../terminal.ts";
+import { registerReplay } from "./command.ts";
 
 const { path } = testDirectory();
 
@@ -24,14 +25,15 @@ async function recorded(more: Partial<Replay> = {}, name = "best"): Promise<stri
 }
 
 /** Runs `espalier replay ...` in this process. */
-async function replay(args: readonly string[], more: Partial<ReplaySurroundings> = {}) {
+async function replay(args: readonly string[], more: Partial<Surroundings> = {}) {
   const [out, err] = [captured(), captured()];
   const before = process.exitCode;
   process.exitCode = undefined;
   let error: unknown;
   try {
-    const around: ReplaySurroundings = {
-      ...{ out, err, env: { LANG: "C.UTF-8" }, rows: undefined, self: ["node", "main.js"], args: [] },
+    const around: Surroundings = {
+      ...thisProcess(),
+      ...{ out, err, env: { LANG: "C.UTF-8" } },
       pause: () => Promise.reject(new Error("nothing to wait for in this test")),
       interrupts: () => ({ signal: new AbortController().signal, stop: () => undefined }),
       ...more,
@@ -61,9 +63,9 @@ describe("espalier replay", () => {
 
   it("plays in place on a terminal, at the speed that was asked for", async () => {
     const pauses: number[] = [];
-    const out = captured({ isTTY: true, columns: 40 });
+    const out = captured({ isTTY: true, columns: 40, rows: 12 });
     const pause = async (milliseconds: number) => void pauses.push(milliseconds);
-    const { code } = await replay([await recorded(), "--speed", "0.5"], { out, pause, rows: 12 });
+    const { code } = await replay([await recorded(), "--speed", "0.5"], { out, pause });
     expect(code).toBe(0);
     expect(pauses).toEqual(Array(12).fill(1000 / 15));
     expect(out.text()).toContain("\u001b[?25l");
@@ -71,8 +73,8 @@ describe("espalier replay", () => {
   });
 
   it("plays on a terminal that does not know its size", async () => {
-    const out = captured({ isTTY: true, columns: 0 });
-    const { code, error } = await replay([await recorded()], { out, pause: async () => undefined, rows: 0 });
+    const out = captured({ isTTY: true, columns: 0, rows: 0 });
+    const { code, error } = await replay([await recorded()], { out, pause: async () => undefined });
     expect({ code, error }).toEqual({ code: 0, error: "" });
   });
 

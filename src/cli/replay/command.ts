@@ -6,29 +6,12 @@ import { EspalierError, numberText, printable } from "../../core/index.ts";
 import type { Environment, Replay, ReplayVerdict } from "../../rl/index.ts";
 import { option, type Values, withOptions } from "../options.ts";
 import { inRun } from "../predict.ts";
-import { ranElsewhere, type Self, thisProgram, withModule } from "../run-again.ts";
-import { checkFree, type Surroundings, thisProcess } from "../terminal.ts";
+import { ranElsewhere, withModule } from "../run-again.ts";
+import { checkFree, type Surroundings, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
 import { configuredParts } from "../train.ts";
 import { printFrames, textFrames, watch } from "./film.ts";
 import { locateReplay } from "./locate.ts";
-
-/** The parts of the process that this command uses. */
-export interface ReplaySurroundings
-  extends Pick<Surroundings, "out" | "err" | "env" | "pause" | "interrupts"> {
-  /** Lines of the terminal; undefined elsewhere. */
-  readonly rows: number | undefined;
-  /** This program as it was called. */
-  readonly self: Self;
-  readonly args: readonly string[];
-}
-
-const thisTerminal = (): ReplaySurroundings =>
-  Object.assign(Object.create(thisProcess()) as Surroundings, {
-    rows: process.stdout.isTTY ? process.stdout.rows : undefined,
-    self: thisProgram(),
-    args: process.argv.slice(2),
-  });
 
 const replayOptions = {
   runs: option.runs(),
@@ -54,7 +37,7 @@ type ReplayCommandOptions = Values<typeof replayOptions>;
 const FPS = 30;
 
 /** `espalier replay`. */
-export function registerReplay(program: Command, around: ReplaySurroundings = thisTerminal()): void {
+export function registerReplay(program: Command, around: Surroundings = thisProcess()): void {
   withOptions(program.command("replay"), replayOptions)
     .argument(
       "<replay>",
@@ -76,16 +59,12 @@ Examples:
     .action((from: string, options: ReplayCommandOptions) => replay(from, options, around));
 }
 
-async function replay(
-  from: string,
-  options: ReplayCommandOptions,
-  around: ReplaySurroundings,
-): Promise<void> {
+async function replay(from: string, options: ReplayCommandOptions, around: Surroundings): Promise<void> {
   const { out, err } = around;
   const { columns, width } = options;
   const fps = FPS * options.speed;
   for (const file of [options.svg, options.gif]) if (file !== undefined) checkFree(file, options.force);
-  if (await ranElsewhere(options.module, around.self, around.args)) return;
+  if (await ranElsewhere(options.module)) return;
   // Environments bring the engine along: other commands start faster without.
   const rl = await import("../../rl/index.ts");
   const given = from.endsWith(".replay") ? from : await inRun(from, options.runs, "replays");
@@ -107,10 +86,10 @@ async function replay(
   const written = [options.svg, options.gif].filter((file) => file !== undefined);
   if (written.length > 0) return out.write(`wrote ${written.join(" and ")}: ${drawings.length} pictures\n`);
   const inPlace = out.isTTY && !options.frames && around.env.TERM !== "dumb";
-  const color = out.isTTY && !around.env.NO_COLOR && around.env.TERM !== "dumb";
+  const color = styleFor(out, around.env, false).colors.isColorSupported;
   // A line that ends in the last column is not the same on all terminals; some do not know their size.
   const columnsThere = out.columns ? Math.max(8, out.columns - 1) : undefined;
-  const room = { columns: columnsThere, rows: inPlace ? around.rows || undefined : undefined, color };
+  const room = { columns: columnsThere, rows: inPlace ? out.rows || undefined : undefined, color };
   const frames = textFrames(drawings, columns, room, rl.asText);
   if (!inPlace) return printFrames(frames, around);
   // As of a program that Ctrl-C ends.

@@ -1,15 +1,16 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { testDirectory } from "./checkpoint/checkpoints.test-support.ts";
-import { loadModule } from "./run-again.ts";
+import { ranElsewhere, ranFor } from "./run-again.ts";
 
 const { path } = testDirectory();
 const old = { version: "20.0.0", stripsTypes: false, findTsx: () => "data:text/javascript," };
 
-describe("loadModule", () => {
+describe("ranFor", () => {
   it("imports what this Node can import", async () => {
     writeFileSync(path("mine.mjs"), "globalThis.espalierTest = 7;");
-    expect(await loadModule(path("mine.mjs"), ["node", "main.js"], [], old)).toBeUndefined();
+    expect(await ranFor(path("mine.mjs"), ["node", "main.js"], [], old)).toBe(false);
+    expect(await ranElsewhere(path("mine.mjs"))).toBe(false);
     expect((globalThis as { espalierTest?: number }).espalierTest).toBe(7);
   });
 
@@ -23,7 +24,10 @@ describe("loadModule", () => {
     );
     const listeners = process.listenerCount("SIGINT");
     const args = ["replay", "a b.replay", "--module", path("mine.ts")];
-    expect(await loadModule(path("mine.ts"), [process.execPath, path("main.mjs")], args, old)).toBe(3);
+    const before = process.exitCode;
+    expect(await ranFor(path("mine.ts"), [process.execPath, path("main.mjs")], args, old)).toBe(true);
+    expect(process.exitCode).toBe(3);
+    process.exitCode = before;
     expect(JSON.parse(readFileSync(path("called.json"), "utf8"))).toEqual([
       ["--import", "data:text/javascript,"],
       args,
@@ -34,7 +38,7 @@ describe("loadModule", () => {
   it("says what is missing where there is no loader", async () => {
     writeFileSync(path("mine.ts"), "");
     const none = { ...old, findTsx: () => undefined };
-    await expect(loadModule(path("mine.ts"), ["node", "main.js"], [], none)).rejects.toThrow(
+    await expect(ranFor(path("mine.ts"), ["node", "main.js"], [], none)).rejects.toThrow(
       /TYPESCRIPT_UNSUPPORTED/,
     );
   });
