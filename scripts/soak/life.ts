@@ -30,8 +30,8 @@ export async function live(
   const part = startPart(program, what, request, { ESPALIER_ENGINE: engine });
   let begun: number | undefined;
   // Where it never begins, `done` says why.
-  const beginning = part.begun.then(
-    (batches) => {
+  const beginning = part.told("begun").then(
+    ({ batches }) => {
       begun = batches;
     },
     () => undefined,
@@ -41,7 +41,7 @@ export async function live(
     const clock = {
       start: Promise.resolve(),
       begun: beginning,
-      trained: part.trained.catch(() => undefined),
+      trained: part.told("trained").catch(() => undefined),
     }[from];
     const alarm = clock.then(() => wait(milliseconds));
     // It may end, or fail, before its time has come.

@@ -1,6 +1,5 @@
 import { Argument, type Command, type Option } from "commander";
 
-/** `espalier completion bash | zsh | fish`. */
 export function registerCompletion(program: Command): void {
   program
     .command("completion")
@@ -26,7 +25,6 @@ interface Node {
   readonly does: string;
   readonly commands: readonly string[];
   readonly options: readonly OptionNode[];
-  /** Values of its arguments. */
   readonly choices: readonly string[];
   /** True where an argument is a file or a directory. */
   readonly files: boolean;

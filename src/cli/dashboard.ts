@@ -28,7 +28,6 @@ const dashboardOptions = {
 };
 type DashboardCommandOptions = Values<typeof dashboardOptions>;
 
-/** `espalier dashboard`. */
 export function registerDashboard(program: Command, around: Surroundings = thisProcess()): void {
   withOptions(program.command("dashboard"), dashboardOptions)
     .addHelpText(

@@ -27,9 +27,7 @@ export interface Patient {
   /** The directory of runs, and the store beside them. */
   readonly runs: string;
   readonly self: Self;
-  /** The XLA plugins of this machine. */
   plugins(): readonly Plugin[] | Promise<readonly Plugin[]>;
-  /** Bytes free on the disk of a directory. */
   free(directory: string): number;
 }
 
@@ -38,7 +36,6 @@ const doctorOptions = {
   json: option.json(),
 };
 
-/** `espalier doctor`. */
 export function registerDoctor(program: Command, around: Surroundings = thisProcess()): void {
   withOptions(program.command("doctor"), doctorOptions)
     .addHelpText(
@@ -71,7 +68,6 @@ const freeBytes = (directory: string): number => {
   return bavail * bsize;
 };
 
-/** Looks at everything, one thing after the other. */
 export async function examine(patient: Patient): Promise<readonly Finding[]> {
   const { env } = patient;
   return [

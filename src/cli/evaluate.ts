@@ -27,7 +27,6 @@ const evaluateOptions = {
 };
 type EvaluateOptions = Values<typeof evaluateOptions>;
 
-/** `espalier evaluate CHECKPOINT|RUN`. */
 export function registerEvaluate(program: Command): void {
   withOptions(program.command("evaluate"), evaluateOptions)
     .argument("<checkpoint|run>", checkpointHelp)
@@ -147,7 +146,6 @@ export async function evaluate(address: string, request: EvaluateRequest) {
   return { checkpoint: uri, run: manifest.run, step: manifest.counters.steps, scores };
 }
 
-/** The table that the command prints. */
 export function evaluationText({ checkpoint, run, step, scores }: Evaluation): string {
   const title = `${checkpoint} (run ${run}, step ${step})`;
   if (scores.validation && !("return" in scores.validation))

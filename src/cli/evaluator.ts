@@ -26,7 +26,6 @@ const evaluatorOptions = {
   json: option.json("print a line of JSON for each evaluation"),
 };
 
-/** `espalier evaluator`. */
 export function registerEvaluator(program: Command): void {
   withOptions(program.command("evaluator"), evaluatorOptions)
     .addHelpText(
@@ -95,7 +94,6 @@ function runIn({ value }: ConfigSource): string | undefined {
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 
-/** The evaluator has left the run. */
 interface Left {
   readonly kind: "left";
   readonly why: "ended" | "stopped" | "jobs";

@@ -28,7 +28,6 @@ const generateOptions = {
   json: option.json(),
 };
 
-/** `espalier generate CHECKPOINT|RUN --prompt TEXT`. */
 export function registerGenerate(program: Command): void {
   withOptions(program.command("generate"), generateOptions)
     .argument("<checkpoint|run>", checkpointHelp)

@@ -6,7 +6,6 @@ import { option, type Values, withOptions } from "./options.ts";
 import { type Surroundings, styleFor, thisProcess } from "./terminal.ts";
 import { headedTable, jsonText } from "./text.ts";
 
-/** The keyword of packages that share hooks. */
 const KEYWORD = "espalier-hook";
 
 const hooksOptions = {
@@ -14,7 +13,6 @@ const hooksOptions = {
   json: option.json("print JSON, with what each option takes"),
 };
 
-/** `espalier hooks`. */
 export function registerHooks(program: Command, around: Surroundings = thisProcess()): void {
   withOptions(program.command("hooks"), hooksOptions)
     .addHelpText(

@@ -17,7 +17,6 @@ const findRateOptions = {
   json: option.json(),
 };
 
-/** `espalier lr-find FILE|RUN`. */
 export function registerFindRate(program: Command): void {
   withOptions(program.command("lr-find"), findRateOptions)
     .argument(

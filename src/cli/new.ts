@@ -24,7 +24,6 @@ const newOptions = {
   json: option.json(),
 };
 
-/** `espalier new DIR`. */
 export function registerNew(program: Command): void {
   withOptions(program.command("new"), newOptions)
     .argument("<directory>", "where; it may be there, if it is empty")

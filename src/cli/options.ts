@@ -36,7 +36,6 @@ export type Values<T extends CommandOptions> = {
 
 type ValueOf<O> = O extends CommandOption<infer T> ? T : never;
 
-/** Gives a command its options. */
 export function withOptions(command: Command, table: CommandOptions): Command {
   for (const [name, { short, takes, does, choices, read, required, ...row }] of Object.entries(table)) {
     const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

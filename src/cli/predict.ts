@@ -25,7 +25,6 @@ const predictOptions = {
   json: option.json(),
 };
 
-/** `espalier predict CHECKPOINT|RUN --input FILE`. */
 export function registerPredict(program: Command): void {
   withOptions(program.command("predict"), predictOptions)
     .argument("<checkpoint|run>", checkpointHelp)

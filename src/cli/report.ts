@@ -14,7 +14,6 @@ const reportOptions = {
 };
 type ReportCommandOptions = Values<typeof reportOptions>;
 
-/** `espalier report RUN`. */
 export function registerReport(program: Command, around: Surroundings = thisProcess()): void {
   withOptions(program.command("report"), reportOptions)
     .argument("<run>", "its id, the beginning of it, or its name (the newest of that name)")

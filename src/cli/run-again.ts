@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
@@ -10,7 +10,6 @@ import { type TypeScriptRuntime, tsxFor } from "../engine/index.ts";
 /** The command that runs this program: Node, its own arguments, and the program's file. */
 export type Self = readonly [node: string, ...args: string[]];
 
-/** This program as it was called. */
 export const thisProgram = (): Self => [process.execPath, ...process.execArgv, process.argv[1] ?? ""];
 
 /** The command that people type: in a checkout, where it runs from its sources, an npm script. */
@@ -89,14 +88,31 @@ export function withModule(cause: unknown, module: string | undefined, other: st
   });
 }
 
-/** Gathers what a process prints, the last `kept` characters of it. */
-export function gathered(child: ChildProcess, kept: number): () => string {
+/** Starts a process that does a part of a command's work by a hidden command, and tells of it in messages. */
+export function startChild<Message>(
+  [node, ...args]: Self,
+  command: string,
+  request: object,
+  options: SpawnOptions,
+) {
+  const child = spawn(node, [...args, command, JSON.stringify(request)], {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    windowsHide: true,
+    ...options,
+  });
+  const messages: Message[] = [];
+  child.on("message", (message: Message) => void messages.push(message));
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding("utf8").on("data", (text: string) => {
-      output = (output + text).slice(-kept);
+      output = (output + text).slice(-4000);
     });
-  return () => output.trim();
+  /** How it ended: by a signal, with an exit code, or why it did not start. */
+  const gone = new Promise<string>((resolve) => {
+    child.on("error", (error) => resolve(error.message));
+    child.on("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  return { child, messages, gone, output: () => output.trim() };
 }
 
 /** Runs the command once more by another program, and gives its exit code. */

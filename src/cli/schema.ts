@@ -5,7 +5,6 @@ import { jsonText } from "./text.ts";
 
 const schemaOptions = { out: option.text("<file>", "write it to a file") };
 
-/** `espalier schema`. */
 export function registerSchema(program: Command): void {
   withOptions(program.command("schema"), schemaOptions)
     .addHelpText(

@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
 import { basename } from "node:path";
 import type { Command } from "commander";
 import type { MemberResult, PlannedSweep, Sweep, SweepMember, Trial } from "../config/index.ts";
 import { amountText, EspalierError, errorText, numberText, printable } from "../core/index.ts";
 import { option, type Values, withOptions } from "./options.ts";
-import { callName, gathered, type Self, thisProgram } from "./run-again.ts";
+import { callName, type Self, startChild, thisProgram } from "./run-again.ts";
 import { statusLine, styleFor, thisProcess } from "./terminal.ts";
 import { headedTable, jsonText } from "./text.ts";
 import { overridesOf, ranByLoader } from "./train.ts";
@@ -25,10 +24,8 @@ const sweepOptions = {
 };
 type SweepCommandOptions = Values<typeof sweepOptions>;
 
-/** The message of a process that trained a run. */
 type MemberMessage = { readonly result: MemberResult } | { readonly failed: string };
 
-/** `espalier sweep FILE`. */
 export function registerSweep(program: Command): void {
   withOptions(program.command("sweep"), sweepOptions)
     .argument("<file>", "a configuration with a member sweep: { metric, parameters }")
@@ -143,32 +140,17 @@ function tableOf({ options }: Sweep, trials: readonly Trial[]): readonly string[
  * Trains a run in a process of its own, so that a crash is the failure of one trial. It is in a group of its own: Ctrl-C
  * reaches this process alone, which tells it, and the run is paused with a checkpoint.
  */
-function trainInProcess(
-  [node, ...args]: Self,
-  member: SweepMember,
-  signal: AbortSignal,
-): Promise<MemberResult> {
-  const child = spawn(node, [...args, "sweep-run", JSON.stringify(member)], {
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
+async function trainInProcess(self: Self, member: SweepMember, signal: AbortSignal): Promise<MemberResult> {
+  const { child, messages, gone, output } = startChild<MemberMessage>(self, "sweep-run", member, {
     detached: true,
-    windowsHide: true,
-  });
-  const output = gathered(child, 2000);
-  let told: MemberMessage | undefined;
-  child.on("message", (message: MemberMessage) => {
-    told = message;
   });
   const end = (): void => {
     if (child.connected) child.send("end", () => undefined); // One that has just ended needs to hear nothing.
   };
   signal.addEventListener("abort", end);
-  return new Promise((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", (code, killed) => {
-      signal.removeEventListener("abort", end);
-      if (told && "result" in told) return resolve(told.result);
-      const how = killed ?? `exit code ${code}`;
-      reject(new Error(told?.failed ?? `its process ended (${how})\n${output()}`));
-    });
-  });
+  const how = await gone;
+  signal.removeEventListener("abort", end);
+  const [told] = messages;
+  if (told && "result" in told) return told.result;
+  throw new Error(told?.failed ?? `its process ended (${how})\n${output()}`);
 }

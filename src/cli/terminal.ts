@@ -19,7 +19,6 @@ export interface Surroundings {
   interrupts(signals?: readonly NodeJS.Signals[]): { readonly signal: AbortSignal; stop(): void };
 }
 
-/** The process as it is. */
 export function thisProcess(): Surroundings {
   let out: Output | undefined;
   let err: Output | undefined;
@@ -53,12 +52,10 @@ export function thisProcess(): Surroundings {
   };
 }
 
-/** The output of a command. */
 export interface Output {
   readonly isTTY: boolean;
   /** Of the terminal; undefined elsewhere. */
   readonly columns: number | undefined;
-  /** Of the terminal. */
   readonly rows?: number | undefined;
   /** Resolves when there is room for more. */
   write(text: string | Uint8Array): Promise<void>;
@@ -100,7 +97,6 @@ export function outputTo(stream: NodeJS.WriteStream): Output {
   };
 }
 
-/** The look of a command's output. */
 export interface Style {
   readonly colors: ReturnType<typeof pc.createColors>;
   /** No characters beyond ASCII. */
@@ -111,7 +107,6 @@ export interface Style {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The width where there is no terminal. */
 const WIDTH = 100;
 
 /** Colours on terminals alone, blocks wherever the locale has them. */
@@ -168,7 +163,6 @@ export function statusLine(stream: Terminal, now: () => number = () => performan
   };
   const timer = setInterval(draw, FRAME_MS);
   return {
-    /** Shows what is happening now. */
     say: (line: string) => {
       current = printable(line.trim());
       draw();

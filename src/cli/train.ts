@@ -17,7 +17,6 @@ const trainOptions = {
 type TrainOptions = Values<typeof trainOptions>;
 const resumeOptions = { ...trainOptions, runs: option.runs() };
 
-/** `espalier train FILE` and `espalier resume RUN`. */
 export function registerTrain(program: Command): void {
   withOptions(program.command("train"), trainOptions)
     .argument("<file>", "run.yaml, run.json, or run.ts with: export default runConfig({ ... })")

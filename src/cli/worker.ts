@@ -42,7 +42,6 @@ type WorkerOptions = Values<typeof workerOptions>;
 /** Milliseconds between two lines about what it does. */
 const interval = 10_000;
 
-/** `espalier worker`. */
 export function registerWorker(program: Command): void {
   withOptions(program.command("worker"), workerOptions)
     .addHelpText(

@@ -19,7 +19,6 @@ const doors = {
 } as const;
 type Door = keyof typeof doors;
 
-/** The names in a text. */
 const names = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /**
@@ -81,16 +80,13 @@ export const catalog = {
 /** What a name makes. */
 export type Kind = keyof typeof catalog;
 
-/** One name of the catalog. */
 export interface CatalogEntry {
   readonly name: string;
   readonly kind: Kind;
   readonly door: string;
-  /** The function, once its door is loaded. */
   load(): Promise<unknown>;
 }
 
-/** The catalog as a list. */
 export function catalogEntries(): readonly CatalogEntry[] {
   return Object.entries(catalog).flatMap(([kind, byDoor]) =>
     Object.entries(byDoor).flatMap(([door, list]) =>

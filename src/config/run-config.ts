@@ -159,7 +159,6 @@ export async function readConfig(file: string, overrides: readonly string[] = []
   return { file, value: changed, place: () => file };
 }
 
-/** The run that a module exports. */
 async function exportedBy(file: string): Promise<unknown> {
   try {
     const exports = (await import(pathToFileURL(resolve(file)).href)) as Readonly<Record<string, unknown>>;
@@ -314,7 +313,6 @@ export function metricsIn(
   };
 }
 
-/** Options of a run's `checkpointHook`. */
 export const checkpointsIn = (
   directory: string,
   given: Partial<CheckpointHookOptions>,
@@ -370,7 +368,6 @@ export function topText({ value }: ConfigSource, member: "name" | "directory"): 
   return typeof text === "string" && text !== "" ? text : undefined;
 }
 
-/** The name of a run. */
 export const nameOf = (source: ConfigSource): string =>
   topText(source, "name") ?? (source.file.replace(/^.*[\\/]/, "").replace(/\.\w+$/, "") || "run");
 

@@ -62,7 +62,6 @@ export interface RunRecord {
   readonly source: string;
   readonly base: string;
   readonly overrides: readonly string[];
-  /** sha256 of the resolved configuration. */
   readonly configHash: string;
   /** The stats store; a file that the configuration does not name in full, from the run's directory. */
   readonly stats: string | false;
@@ -124,7 +123,6 @@ export function resolvedText(config: unknown): string {
   return stringify(plain(config), { aliasDuplicateObjects: false, lineWidth: 0 });
 }
 
-/** sha256 of a resolved configuration. */
 export const configHash = (config: unknown): string => {
   const hash = sha256();
   hash.update(new TextEncoder().encode(resolvedText(config)));
@@ -208,7 +206,6 @@ export function configAround(path: string): ConfigPlace | undefined {
 
 const isText = (file: string): boolean => /\.(ya?ml|json)$/i.test(file);
 
-/** Reads the configuration of a place. */
 export const configAt = (
   { file, directory }: ConfigPlace,
   overrides: readonly string[] = [],

@@ -9,7 +9,6 @@ export type Path = readonly (string | number)[];
 export const pathText = (path: Path): string =>
   path.map((part, i) => (typeof part === "number" ? `[${part}]` : `${i > 0 ? "." : ""}${part}`)).join("");
 
-/** Something that is wrong with a configuration. */
 export interface Problem {
   readonly path: Path;
   readonly message: string;

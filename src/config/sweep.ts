@@ -61,7 +61,6 @@ const sweepTable = {
   ),
 };
 
-/** The member `sweep` of a configuration. */
 export type SweepOptions = Options<typeof sweepTable>;
 
 /** A run of a trial with one of its seeds. */
@@ -104,7 +103,6 @@ export interface Sweep {
   readonly trials: readonly Trial[];
 }
 
-/** A sweep that was checked, and its directory. */
 export interface PlannedSweep {
   readonly directory: string;
   readonly sweep: Sweep;
@@ -122,13 +120,11 @@ export interface SweepMember {
   readonly pauseAt?: number;
 }
 
-/** What became of it. */
 export interface MemberResult {
   readonly run: string;
   /** True where it was interrupted from outside: it can go on from there. */
   readonly interrupted: boolean;
   readonly paused: boolean;
-  /** The last value of every metric. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
@@ -275,7 +271,6 @@ function pointsOf(parameter: Parameter): readonly unknown[] {
 
 const isRange = (parameter: Parameter): parameter is Range => !Array.isArray(parameter);
 
-/** The values of all trials. */
 function draw({ method, seed, parameters }: Sweep["options"], trials: number | undefined): Trial["values"][] {
   const names = Object.keys(parameters);
   if (method === "grid") {
@@ -379,11 +374,9 @@ function readSweep(directory: string): Sweep {
   }
 }
 
-/** How a sweep is run. */
 export interface RunSweepOptions {
   /** Trains a member. Default: `trainMember`, in this process. */
   readonly train?: (member: SweepMember) => Promise<MemberResult>;
-  /** Runs at once. Default: 1. */
   readonly parallel?: number;
   /** Aborted where the sweep is to end: no further run begins. */
   readonly signal?: AbortSignal;
@@ -565,7 +558,6 @@ export async function trainMember(
   }
 }
 
-/** The last value of every metric of a run. */
 function lastMetrics(run: string): MemberResult["metrics"] {
   const file = join(run, "metrics.jsonl");
   const metrics: Record<string, number> = {};

@@ -8,7 +8,6 @@ import { inspect } from "./inspect.ts";
 import { locate } from "./locate.ts";
 import { type PruneOptions, prune, pruneOptions, pruneText } from "./prune.ts";
 
-/** `espalier checkpoint inspect | verify | diff | prune`. */
 export function registerCheckpoint(program: Command): void {
   const checkpoint = program.command("checkpoint");
   const command = (name: string, table: CommandOptions, does: string): Command =>

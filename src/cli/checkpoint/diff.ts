@@ -11,7 +11,6 @@ import { didYouMean, EspalierError, numberText, tableLines } from "../../core/in
 import type { HostArray } from "../../engine/index.ts";
 import { openCheckpoint } from "./locate.ts";
 
-/** A leaf in which two components differ. */
 interface LeafDifference {
   readonly path: string;
   /** Types or plain values on both sides; undefined where it is missing. */
@@ -111,7 +110,6 @@ function sideText(leaf: SavedLeaf): string {
   return Object.is(leaf.value, -0) ? "-0" : String(leaf.value);
 }
 
-/** The difference of two tensors of one type and shape. */
 type NumberDifference = NonNullable<ReturnType<typeof numberDifference>>;
 
 /** Compares bit for bit: NaN equals the same NaN, and 0 differs from -0. Undefined where nothing differs. */
@@ -147,7 +145,6 @@ function bitsOf(array: HostArray): ArrayLike<number | bigint> {
   return array instanceof Float64Array ? new BigUint64Array(buffer, byteOffset, length) : array;
 }
 
-/** The place of an element along each axis. */
 export function placeOf(flat: number, shape: readonly number[]): readonly number[] {
   return shape.reduceRight<{ readonly rest: number; readonly place: readonly number[] }>(
     ({ rest, place }, size) => ({ rest: Math.floor(rest / size), place: [rest % size, ...place] }),
@@ -158,7 +155,6 @@ export function placeOf(flat: number, shape: readonly number[]): readonly number
 /** The most leaves of one component that are told one by one. */
 const mostLeaves = 20;
 
-/** The text that `diff` prints. */
 export function diffText(found: readonly ComponentDifference[]): string {
   const different = found.filter(differs);
   if (different.length === 0) return `the same, bit for bit, in all ${found.length} components`;

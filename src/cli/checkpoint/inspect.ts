@@ -8,7 +8,6 @@ import {
 import { bytesText, printableText, tableLines } from "../../core/index.ts";
 import { locate, openCheckpoint } from "./locate.ts";
 
-/** The text that `inspect` prints of one checkpoint. */
 function inspectText(found: InspectedCheckpoint): string {
   const { engine, device, plugin, espalier, node } = found.computedBy;
   const facts: readonly (readonly [string, string])[] = [

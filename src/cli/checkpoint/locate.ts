@@ -78,7 +78,6 @@ function missing(path: string, full: string): EspalierError {
   });
 }
 
-/** Opens the checkpoint at a path. */
 export async function openCheckpoint(path: string): Promise<{
   readonly checkpoint: Checkpoint;
   readonly store: CheckpointStore;

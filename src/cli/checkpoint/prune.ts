@@ -10,7 +10,6 @@ import { bytesText, EspalierError } from "../../core/index.ts";
 import { countIn, given, option, type Values } from "../options.ts";
 import { openStore } from "./locate.ts";
 
-/** The rules as they are typed. */
 export const pruneOptions = {
   json: option.json(),
   last: option.count("<k>", "keep the newest k"),

@@ -32,7 +32,6 @@ const upOptions = {
 };
 const installOptions = { force: option.force("install again although it is there") };
 
-/** `espalier cluster up | status | forget | install`. */
 export function registerCluster(
   program: Command,
   self: Self = thisProgram(),

@@ -72,7 +72,6 @@ export async function up(
   await out.write(`${json ? jsonText({ kind: "ended" }, 0) : end}\n`);
 }
 
-/** Shows who is there, again and again. */
 async function watch(broker: Broker, show: Show, { pause }: Surroundings, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     const found = await readStatus(broker).catch((error: unknown) => {

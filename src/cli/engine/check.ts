@@ -21,10 +21,8 @@ const SMALL = 1e-2;
 /** The share of the first loss that the last may have. */
 const LEARNED = 0.5;
 
-/** The measurement of one engine. */
 export type Measured = Awaited<ReturnType<typeof measure>>;
 
-/** The result of a check. */
 type CheckReport = Awaited<ReturnType<typeof check>>;
 
 type Agreement = ReturnType<typeof agreementOf>;
@@ -119,7 +117,6 @@ export function summary({ measured, agreement, ...rest }: CheckReport): object {
   };
 }
 
-/** The text that `espalier engine check` prints. */
 export function checkText({ steps, measured, agreement, failures, notes }: CheckReport): string {
   const rows = measured.map(({ engine, devices, training }) => [
     engine,
@@ -147,14 +144,11 @@ const agreementText = ({ losses, tolerance, randomBits }: Agreement): string =>
   `between engines: losses differ by at most ${losses.toExponential(1)} of their size ` +
   `(${tolerance} is allowed), random bits ${randomBits ? "are equal" : "differ"}`;
 
-/** The trained net, for people. */
 const NET = "MLP 4-64-64-2, batch 64, Adam";
 
 const BATCH = 64;
-/** Number of random words that are compared. */
 const WORDS = 1024;
 
-/** The result of training on one engine. */
 export type Training = Awaited<ReturnType<typeof train>>;
 
 /** Points and their labels, which say on which side of a curved surface a point is. */

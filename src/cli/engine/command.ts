@@ -18,7 +18,6 @@ const listOptions = { json: option.json() };
 const installOptions = { force: option.force("install again although it is there") };
 const checkOptions = { engine: option.engine("only this one"), json: option.json() };
 
-/** `espalier engine list | install | check`. */
 export function registerEngine(program: Command, self: Self = thisProgram()): void {
   const call = callName(self);
   const engine = program.command("engine");

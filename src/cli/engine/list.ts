@@ -12,7 +12,6 @@ export interface Entry {
   readonly probe: Probe;
 }
 
-/** A choice of engine, and the reason. */
 export interface Pick {
   /** Undefined where nothing would run. */
   readonly engine: "xla" | "wasm" | undefined;
@@ -76,7 +75,6 @@ export type Probe =
   /** It took the process down with it, or never answered. */
   | { readonly state: "crashes"; readonly reason: string };
 
-/** The longest a plugin may take to start, in milliseconds. */
 const PATIENCE = 60_000;
 
 /** Starts a plugin in this process. For the child that {@link probePlugin} runs. */
@@ -147,7 +145,6 @@ const sources: Readonly<Record<Entry["source"], string>> = {
   package: "this package",
 };
 
-/** The text that `espalier engine list` prints; `call` is the command that people type. */
 export function listText({ entries, auto, runs }: Survey, call = "npx espalier"): string {
   const rows = entries.map(({ engine, kind, source, path, probe }) => [
     engine,
@@ -189,7 +186,6 @@ function troubleLines({ kind, path, probe }: Entry): readonly string[] {
   ];
 }
 
-/** Advice on getting the faster engine where there is none. */
 function adviceLines(entries: readonly Entry[], call: string): readonly string[] {
   if (entries.some(({ engine }) => engine === "xla")) return [];
   return [`the xla engine is several times faster: ${call} engine install`];

@@ -21,10 +21,8 @@ const planOptions = {
   json: option.json(),
 };
 
-/** Parts of a run that a bar shows. */
 const WIDTH = 50;
 
-/** `espalier plan FILE`. */
 export function registerPlan(program: Command, around: Surroundings = thisProcess()): void {
   withOptions(program.command("plan"), planOptions)
     .argument("<file>", "run.yaml, run.json, run.ts with a run, or a file that exports a training set-up")
@@ -96,7 +94,6 @@ const planJson = ({ name, order, layout, hooks }: RunPlan): unknown => ({
   hooks,
 });
 
-/** The text that `espalier plan` prints. */
 function planText({ name, order, layout, hooks }: RunPlan, { colors }: Style): string {
   const { end, complete, events } = layout;
   const counted = ["epochs", "batches", "updates", "samples"].flatMap((unit) =>
@@ -143,7 +140,6 @@ function timesText(times: EventTimes, unit: string | undefined): string {
   return `${event} ${bound}${often}${unit === undefined || maybe > 0 ? "" : `: ${momentsText(moments, times, unit)}`}`;
 }
 
-/** Moments that are named before a hook's last one. */
 const NAMED = 4;
 
 function momentsText(moments: EventTimes["moments"], { times, last }: EventTimes, unit: string): string {

@@ -21,7 +21,6 @@ interface Stretch {
   readonly count: number;
 }
 
-/** The events of a run. */
 export interface Layout {
   readonly events: Readonly<Record<TrainerEvent, readonly Stretch[]>>;
   readonly start: Counters;
@@ -34,7 +33,6 @@ export interface Layout {
 
 const once = (at: Counters): Stretch => ({ at, adds: {}, count: 1 });
 
-/** The counters at an occurrence. */
 const occurrence = ({ at, adds }: Stretch, index: number): Counters =>
   index === 0 ? at : advanceCounters(at, adds, index);
 
@@ -150,13 +148,10 @@ export interface EventTimes {
   readonly maybe: number;
   /** Units of its schedule that only the run can count: seconds, episodes. */
   readonly unforeseen: readonly string[];
-  /** Where it runs first. */
   readonly moments: readonly Counters[];
-  /** Where it runs last. */
   readonly last: Counters | undefined;
 }
 
-/** A hook over the run. */
 export interface HookTimes {
   readonly name: string;
   readonly schedule: string | undefined;
@@ -167,7 +162,6 @@ export interface HookTimes {
   readonly bar: string;
 }
 
-/** Moments of a hook that are kept. */
 const MOMENTS = 20;
 /** Questions to one schedule that are asked exactly; from there on one for each part of the bar. */
 const MOST_ASKED = 2000;

@@ -27,7 +27,6 @@ const proveOptions = {
 };
 type ProveOptions = Values<typeof proveOptions>;
 
-/** `espalier prove-resume FILE`. */
 export function registerProveResume(program: Command, self: Self = thisProgram()): void {
   withOptions(program.command("prove-resume"), proveOptions)
     .argument(
@@ -118,7 +117,6 @@ function emptyDirectory(path: string): string {
   });
 }
 
-/** The text that `prove-resume` prints. */
 function proofText({ engine, epochs, batches, kills, components, differences, exact }: Proof): string {
   const rows = components.map(({ name, hashes: [a, b] }) => [
     name,

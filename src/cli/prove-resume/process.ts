@@ -1,6 +1,5 @@
-import { spawn } from "node:child_process";
 import { EspalierError } from "../../core/index.ts";
-import { gathered, type Self } from "../run-again.ts";
+import { type Self, startChild } from "../run-again.ts";
 import type { Course } from "./prove.ts";
 
 /** The work of one process: all of a run, or a part of it that ends in a kill. */
@@ -49,7 +48,6 @@ export type PartMessage =
 
 export type PartDone = Extract<PartMessage, { readonly kind: "done" }>;
 
-/** The message of a failure. */
 export function failedMessage(error: unknown): PartMessage {
   if (!(error instanceof EspalierError))
     return { kind: "failed", text: error instanceof Error ? error.message : String(error) };
@@ -59,77 +57,46 @@ export function failedMessage(error: unknown): PartMessage {
   return { kind: "failed", text, code, ...(fix !== undefined && { fix }) };
 }
 
-/** A part that runs in a process of its own. */
-export interface PartProcess {
-  readonly pid: number;
-  /** Resolves when it begins to train, with the batches that were done before; rejects where it ends before. */
-  readonly begun: Promise<number>;
-  /** Resolves when its first batches are done; rejects where it ends before. */
-  readonly trained: Promise<void>;
-  /** Resolves when it waits to be killed; rejects where it ends before. */
-  readonly paused: Promise<void>;
-  /** Its last message; rejects where it failed or was killed. */
-  readonly done: Promise<PartDone>;
-  /** Ends it at once with SIGKILL and resolves when it is gone: false where it had ended by itself before. */
-  kill(): Promise<boolean>;
-}
+export type PartProcess = ReturnType<typeof startPart>;
 
-export function startPart(
-  [node, ...args]: Self,
-  what: string,
-  request: PartRequest,
-  env: NodeJS.ProcessEnv,
-): PartProcess {
-  const child = spawn(node, [...args, "prove-resume-part", JSON.stringify(request)], {
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
+export function startPart(self: Self, what: string, request: PartRequest, env: NodeJS.ProcessEnv) {
+  const { child, messages, gone, output } = startChild<PartMessage>(self, "prove-resume-part", request, {
     env: { ...process.env, ...env },
   });
-  const output = gathered(child, 4000);
   let killed = false;
-  let told: PartDone | undefined;
-  let failed: Extract<PartMessage, { readonly kind: "failed" }> | undefined;
-  const gone = new Promise<string>((resolve) => {
-    child.on("error", (error) => resolve(error.message));
-    child.on("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
-  });
+  const find = <K extends PartMessage["kind"]>(kind: K) =>
+    messages.find((message): message is Extract<PartMessage, { kind: K }> => message.kind === kind);
   const early = (how: string): EspalierError => {
-    const { code, fix, text = killed ? "it was killed" : `it ended before its time (${how})` } = failed ?? {};
+    const ended = killed ? "it was killed" : `it ended before its time (${how})`;
+    const { code, fix, text = ended } = find("failed") ?? {};
     // Its output helps only where the error does not explain itself.
     const printed = code === undefined && output() !== "" ? `\n${output().replace(/^/gm, "    ")}` : "";
-    return new EspalierError(
-      code ?? "PROOF_FAILED",
-      `${what}: ${text}${printed}`,
-      fix === undefined ? {} : { fix },
-    );
+    const options = fix === undefined ? {} : { fix };
+    return new EspalierError(code ?? "PROOF_FAILED", `${what}: ${text}${printed}`, options);
   };
-  /** A message of one kind, or the failure that comes instead. */
-  const first = <K extends PartMessage["kind"]>(kind: K): Promise<Extract<PartMessage, { kind: K }>> =>
-    new Promise((resolve, reject) => {
-      child.on("message", (message: PartMessage) => {
-        if (message.kind === kind) resolve(message as Extract<PartMessage, { kind: K }>);
-      });
-      void gone.then((how) => reject(early(how)));
-    });
-  child.on("message", (message: PartMessage) => {
-    if (message.kind === "done") told = message;
-    else if (message.kind === "failed") failed = message;
-  });
-  const begun = first("begun").then(({ batches }) => batches);
-  const trained = first("trained").then(() => undefined);
-  const paused = first("paused").then(() => undefined);
   const done = gone.then((how) => {
-    if (told && how === "exit code 0") return told;
+    const last = find("done");
+    if (last && how === "exit code 0") return last;
     throw early(how);
   });
-  // Not all of them are waited for.
-  for (const promise of [begun, trained, paused, done]) promise.catch(() => undefined);
+  done.catch(() => undefined); // It is not always waited for.
   return {
     pid: child.pid ?? 0,
-    begun,
-    trained,
-    paused,
+    /** Resolves with its first message of a kind; rejects where it ends before. */
+    told: <K extends PartMessage["kind"]>(kind: K): Promise<Extract<PartMessage, { kind: K }>> =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const found = find(kind);
+          if (found) resolve(found);
+        };
+        look();
+        child.on("message", look);
+        void gone.then((how) => reject(early(how)));
+      }),
+    /** Its last message; rejects where it failed or was killed. */
     done,
-    kill: async () => {
+    /** Ends it at once with SIGKILL and resolves when it is gone: false where it had ended by itself before. */
+    kill: async (): Promise<boolean> => {
       killed = true;
       child.kill("SIGKILL");
       return (await gone) === "SIGKILL";

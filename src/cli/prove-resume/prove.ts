@@ -14,7 +14,6 @@ interface ProofOptions extends Pick<PartRequest, "file" | "isRun" | "epochs" | "
   /** Batches after which it is killed. */
   readonly killAt?: readonly number[];
   readonly engine?: "wasm" | "xla";
-  /** Gets a line about each step. */
   readonly say: (line: string) => void;
 }
 
@@ -68,7 +67,7 @@ export async function proveResume(options: ProofOptions): Promise<Proof> {
   for (const kill of kills) {
     say(`training until it is killed after batch ${kill.at}`);
     const part = start("the run that is killed", { checkpoints, pauseAt: kill.at, endState });
-    await part.paused;
+    await part.told("paused");
     const checkpoint = await wholeCheckpoint(checkpoints.directory, kill, part);
     if (!(await part.kill())) await part.done.then(neverKilled);
     killed.push({ kill, pid: part.pid, checkpoint });

@@ -40,7 +40,7 @@ it("lets one process train in a run directory: a second is refused, and may go o
     );
   };
   const first = start("the first", { pauseAt: 4 });
-  await first.paused;
+  await first.told("paused");
   await expect(start("the second").done).rejects.toThrow(
     new RegExp(
       `the second: .*run is in use by process ${first.pid} on .*\\(the first\\).*STORE_LOCKED.*stop it`,

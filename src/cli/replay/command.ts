@@ -33,10 +33,8 @@ const replayOptions = {
 };
 type ReplayCommandOptions = Values<typeof replayOptions>;
 
-/** Steps a second at speed 1. */
 const FPS = 30;
 
-/** `espalier replay`. */
 export function registerReplay(program: Command, around: Surroundings = thisProcess()): void {
   withOptions(program.command("replay"), replayOptions)
     .argument(
@@ -135,7 +133,6 @@ function replayText(replay: Replay): readonly string[] {
   ].map((line) => printable(line, 1000));
 }
 
-/** The result of a verification, for people. */
 const verdictText = (verdict: ReplayVerdict): string =>
   verdict.fits
     ? "verified: it plays as it was recorded"
@@ -147,7 +144,6 @@ function replayJson(replay: Replay, verdict: ReplayVerdict, path: string): objec
   return { path, ...facts, observations: observations.digest, verdict };
 }
 
-/** Writes a picture. */
 async function writePicture(file: string, content: string | Uint8Array): Promise<void> {
   try {
     await mkdir(dirname(resolve(file)), { recursive: true });

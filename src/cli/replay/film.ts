@@ -2,10 +2,8 @@ import { cut, printable } from "../../core/index.ts";
 import type { asText, Drawing } from "../../rl/index.ts";
 import type { Surroundings } from "../terminal.ts";
 
-/** The width of text where there is no terminal. */
 const COLUMNS = 80;
 
-/** The size of the terminal. Undefined where there is none. */
 export interface Room {
   readonly columns: number | undefined;
   readonly rows: number | undefined;

@@ -5,10 +5,10 @@ import { type CommandOptions, option, type Values, withOptions } from "../option
 import { type Surroundings, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
 import { compareText, readComparison } from "./compare.ts";
-import { exportRun, FORMATS } from "./export.ts";
-import { listRuns, listText } from "./list.ts";
+import { exportOptions, exportRun } from "./export.ts";
+import { listOptions, listRuns, listText } from "./list.ts";
 import { readShown, shownJson, showText } from "./show.ts";
-import { tail } from "./tail.ts";
+import { tail, tailOptions } from "./tail.ts";
 import { whyJson, whyLines } from "./why.ts";
 
 const storeOptions = {
@@ -17,26 +17,9 @@ const storeOptions = {
     "the stats store: a SQLite file or a postgres:// URL (default: $ESPALIER_STORE, or runs/stats.db)",
   ),
 };
-const listOptions = {
-  ...storeOptions,
-  limit: option.count("<n>", "the most that are listed", { default: 20 }),
-  metric: option.text("<key>", "the metric whose newest value is shown, instead of the loss"),
-  json: option.json(),
-};
+type StoreValues = Values<typeof storeOptions>;
 const compareOptions = { ...storeOptions, metric: option.metrics(), json: option.json() };
 const showOptions = { ...compareOptions, ascii: option.flag("draw with plain letters") };
-const exportOptions = {
-  ...storeOptions,
-  to: option.oneOf("<format>", FORMATS, "what to write", { required: true }),
-  out: option.text("<path>", "where to; - is standard output (default: named after the run's id)"),
-  force: option.force("write over what is there"),
-  json: option.json("print what was written as JSON"),
-};
-const tailOptions = {
-  ...compareOptions,
-  interval: option.number("<seconds>", "how often to look", { min: 0.05, max: 86_400, default: 1 }),
-  json: option.json("print each value as a line of JSON, and how the run ended as the last"),
-};
 const whyOptions = {
   ...storeOptions,
   at: option.number("<step>", "what is known of this step alone", { min: 0 }),
@@ -45,7 +28,6 @@ const whyOptions = {
 
 const RUN = "its id, the beginning of it, or its name (the newest of that name)";
 
-/** `espalier runs | show | compare | export | tail | why`. */
 export function registerRuns(program: Command, around: Surroundings = thisProcess()): void {
   const print = (lines: readonly string[]): Promise<void> => around.out.write(`${lines.join("\n")}\n`);
   const reading = <T>(
@@ -58,11 +40,11 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
 
   command(
     "runs",
-    listOptions,
+    { ...storeOptions, ...listOptions },
     `  espalier runs                           the newest 20
   espalier runs --metric evaluation/return  with another metric than the loss
   espalier runs --store postgres://db/ml --json`,
-  ).action(async (options: Values<typeof listOptions>) => {
+  ).action(async (options: StoreValues & Values<typeof listOptions>) => {
     const choice = { ...options, now: around.clock.wall() };
     await reading(options, async (store) => {
       const found = await listRuns(store, choice);
@@ -107,7 +89,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
 
   command(
     "export",
-    exportOptions,
+    { ...storeOptions, ...exportOptions },
     `  espalier export mnist --to csv
   espalier export mnist --to tensorboard --out logs/mnist
   espalier export mnist --to jsonl --out - | head
@@ -115,21 +97,20 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
 Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
   )
     .argument("<run>", RUN)
-    .action(async (run: string, options: Values<typeof exportOptions>) => {
+    .action(async (run: string, options: StoreValues & Values<typeof exportOptions>) => {
       const whole = await reading(options, (store) => exportRun(store, run, options, around));
       if (!whole) process.exitCode = 130; // As of a program that Ctrl-C ends.
     });
 
   command(
     "tail",
-    tailOptions,
+    { ...storeOptions, ...tailOptions },
     `  espalier tail mnist
   espalier tail mnist --metric train/loss --interval 5`,
   )
     .argument("<run>", RUN)
-    .action(async (run: string, options: Values<typeof tailOptions>) => {
-      const choice = { ...options, interval: 1000 * options.interval, style: style() };
-      await reading(options, (store) => tail(store, run, choice, around));
+    .action(async (run: string, options: StoreValues & Values<typeof tailOptions>) => {
+      await reading(options, (store) => tail(store, run, options, style(), around));
     });
 
   command(
@@ -149,7 +130,6 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
     });
 }
 
-/** The store of runs by default. */
 const DEFAULT_STORE = "runs/stats.db";
 
 /** Opens the store a command reads, and closes it afterwards. */

@@ -7,13 +7,11 @@ import { matching, telling } from "./choose-metrics.ts";
 import { outcomeText, type RunSummary } from "./list.ts";
 import { readShown, type Shown } from "./show.ts";
 
-/** Metrics that are compared where nothing is asked for. */
 const MOST_METRICS = 12;
 
 /** Runs side by side: each list has a value for each run, undefined where it has none. */
 export type Comparison = Awaited<ReturnType<typeof readComparison>>;
 
-/** Reads what `espalier compare` shows. */
 export async function readComparison(
   store: StatsStore,
   asked: readonly string[],
@@ -48,9 +46,7 @@ export async function readComparison(
       });
       return { key, direction, values };
     }),
-    /** The newest scores of each evaluation. */
     evaluations: namesOf(scores).map((key) => ({ key, values: scores.map((each) => each.get(key)) })),
-    /** Settings in which they differ. */
     configuration: namesOf(settings)
       .map((path) => ({ path, values: settings.map((each) => each.get(path)) }))
       .filter(({ values }) => new Set(values).size > 1),
@@ -74,7 +70,6 @@ async function settingsOf(run: RunSummary, location: string): Promise<ReadonlyMa
   );
 }
 
-/** The lines that `espalier compare` prints. */
 export function compareText(compared: Comparison, { colors }: Pick<Style, "colors">): readonly string[] {
   const { runs, metrics, evaluations, configuration } = compared;
   const pair = runs.length === 2;

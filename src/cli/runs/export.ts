@@ -13,16 +13,18 @@ import { basename, dirname, join, resolve } from "node:path";
 import { amountText, countText, EspalierError } from "../../core/index.ts";
 import type { MetricRecord, MetricRow, RunRow, Sink, StatsStore } from "../../metrics/index.ts";
 import { type Counters, noCounters } from "../../schedule/index.ts";
+import { option, type Values } from "../options.ts";
 import { type Output, type Surroundings, statusLine } from "../terminal.ts";
 import { jsonText } from "../text.ts";
 
-/** Options of `espalier export`. */
-interface ExportOptions {
-  readonly to: Format;
-  readonly out?: string;
-  readonly force?: boolean;
-  readonly json?: boolean;
-}
+export const exportOptions = {
+  /** TensorBoard's is a directory of event files, the others are one file each. */
+  to: option.oneOf("<format>", ["csv", "jsonl", "tensorboard"], "what to write", { required: true }),
+  out: option.text("<path>", "where to; - is standard output (default: named after the run's id)"),
+  force: option.force("write over what is there"),
+  json: option.json("print what was written as JSON"),
+};
+type ExportOptions = Values<typeof exportOptions>;
 
 /** Writes a run's metrics with the sink that a run itself would have used; false where Ctrl-C came first. */
 export async function exportRun(
@@ -32,7 +34,7 @@ export async function exportRun(
   { out, err, interrupts }: Surroundings,
 ): Promise<boolean> {
   const run = await store.run(asked);
-  const target = exportTarget(run.id, options.to, options);
+  const target = exportTarget(run.id, options);
   const interrupt = interrupts();
   const over = AbortSignal.any([interrupt.signal, out.gone]);
   try {
@@ -56,7 +58,7 @@ export async function exportRun(
   }
 }
 
-async function sinkFor(format: Format, path: string): Promise<Sink> {
+async function sinkFor(format: ExportOptions["to"], path: string): Promise<Sink> {
   const { csvSink, jsonlSink, tensorBoardSink } = await import("../../metrics/index.ts");
   return { csv: csvSink, jsonl: jsonlSink, tensorboard: tensorBoardSink }[format](path);
 }
@@ -112,7 +114,6 @@ function follower(path: string, out: Output): () => Promise<void> {
   };
 }
 
-/** Rows that are read at once. */
 const PAGE = 5000;
 
 /** All metrics of a run as its logger gave them to sinks: as they came, windows never cut in two. */
@@ -151,19 +152,11 @@ function recordMaker(): (row: MetricRow) => MetricRecord {
   };
 }
 
-/** Formats a run can be exported to. TensorBoard's is a directory of event files, the others are one file each. */
-export const FORMATS = ["csv", "jsonl", "tensorboard"] as const;
-export type Format = (typeof FORMATS)[number];
-
 /**
  * Chooses the place of an export, `-` for standard output; refuses one that is taken unless `force`. It is written
  * beside its place first, to `path`, so that half an export never looks whole; `commit` puts it there.
  */
-function exportTarget(
-  run: string,
-  format: Format,
-  { out, force = false }: { readonly out?: string; readonly force?: boolean },
-) {
+function exportTarget(run: string, { to: format, out, force = false }: ExportOptions) {
   const name = out ?? (format === "tensorboard" ? `${run}-tensorboard` : `${run}.${format}`);
   if (name === "-" && format === "tensorboard")
     throw new EspalierError("EXPORT_TARGET", "event files cannot be written to standard output", {

@@ -1,15 +1,16 @@
 import { amountText, countText, numberText, printable } from "../../core/index.ts";
 import type { HeartbeatRow, MetricRow, RunRow, StatsStore } from "../../metrics/index.ts";
+import { option, type Values } from "../options.ts";
 import type { Style } from "../terminal.ts";
 import { dateText, durationText, headedTable } from "../text.ts";
 import { fitsPattern, mainLoss } from "./choose-metrics.ts";
 
-/** Options of `espalier runs`. */
-interface ListOptions {
-  readonly limit: number;
-  readonly metric?: string;
-  readonly now: number;
-}
+export const listOptions = {
+  limit: option.count("<n>", "the most that are listed", { default: 20 }),
+  metric: option.text("<key>", "the metric whose newest value is shown, instead of the loss"),
+  json: option.json(),
+};
+type ListOptions = Values<typeof listOptions> & { readonly now: number };
 
 /** The newest runs of a store, and whether there are more. */
 export async function listRuns(
@@ -26,7 +27,6 @@ export async function listRuns(
   return { runs, more: rows.length > limit };
 }
 
-/** The table that `espalier runs` prints. */
 export function listText(
   location: string,
   { runs, more }: Awaited<ReturnType<typeof listRuns>>,
@@ -57,7 +57,6 @@ function extentText(counters: RunSummary["counters"]): string {
   return (usual.length > 0 ? usual : known(["steps"])).join(", ");
 }
 
-/** The metric that is shown by default. */
 const usual = "train/loss";
 
 /** The value alone where the heading says what it is. */
@@ -70,7 +69,6 @@ function metricText({ metric }: RunSummary, asked = usual): string {
 /** A run with what follows from its row and its newest metrics. */
 export type RunSummary = ReturnType<typeof summarize>;
 
-/** Makes the summary of a run. */
 export function summarize(
   run: RunRow,
   latest: readonly MetricRow[],

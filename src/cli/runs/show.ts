@@ -6,13 +6,11 @@ import { matching, telling } from "./choose-metrics.ts";
 import { outcomeText, type RunSummary, readSigns, summarize } from "./list.ts";
 import { notFiniteMark, type Point, sparkline } from "./sparkline.ts";
 
-/** Curves that are shown where nothing is asked for. */
 const MOST_CURVES = 12;
 
 /** Points that are held at once, whatever is asked for: a terminal shows a hundred columns a curve. */
 const MOST_POINTS = 250_000;
 
-/** Everything `espalier show` shows of a run. */
 export type Shown = Awaited<ReturnType<typeof readShown>>;
 
 /** Reads everything that is shown of a run; `metric` chooses curves. */
@@ -35,13 +33,11 @@ export async function readShown(
   return {
     run: summarize(row, latest, { now, ...(signs && { signs }) }),
     curves,
-    /** Metrics in all. */
     metrics: metrics.length,
     timings: await store.hookTimings(row.id),
     evaluations: await store.list(row.id, "evaluation"),
     checkpoints: await store.list(row.id, "checkpoint"),
     interventions: await store.list(row.id, "intervention"),
-    /** The newest of each metric that monitors filed. */
     health: latest.filter(({ category }) => category === "health"),
   };
 }
@@ -49,13 +45,11 @@ export async function readShown(
 /** Points of a curve in JSON; all of them are what `espalier export` is for. */
 const JSON_POINTS = 200;
 
-/** The value that `--json` prints. */
 export const shownJson = (shown: Shown): unknown => ({
   ...shown,
   curves: shown.curves.map((curve) => ({ ...curve, series: thinned(curve.series, JSON_POINTS) })),
 });
 
-/** A metric over a run. */
 type Curve = NonNullable<Awaited<ReturnType<typeof readCurve>>>;
 
 /** Reads one metric of a run, evenly chosen points of it where it has more than `most`. Of a histogram, its mean. */
@@ -114,7 +108,6 @@ export function thinned(series: readonly Point[], most: number): readonly Point[
 /** Rows of a section that are shown; the newest of them. */
 const MOST_ROWS = 5;
 
-/** The lines that `espalier show` prints. */
 export function showText(shown: Shown, now: number, style: Style): readonly string[] {
   const { colors } = style;
   const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
@@ -255,7 +248,6 @@ function curveLines(curves: readonly Curve[], metrics: number, style: Style): re
 
 const valueText = (value: number | undefined): string => (value === undefined ? "" : numberText(value));
 
-/** Notes below the curves. */
 function notes(curves: readonly Curve[], metrics: number, { ascii }: Style): readonly string[] {
   const broken = curves.some(({ series }) => series.some(({ value }) => !Number.isFinite(value)));
   const thin = curves.some(({ read, points }) => read < points);

@@ -1,5 +1,6 @@
 import { cut, EspalierError, numberText, printable } from "../../core/index.ts";
 import type { MetricRow, RunRow, StatsStore } from "../../metrics/index.ts";
+import { option, type Values } from "../options.ts";
 import type { Style, Surroundings } from "../terminal.ts";
 import { ageText, jsonText, timeText } from "../text.ts";
 import { byInterest, fitsPattern, matching } from "./choose-metrics.ts";
@@ -9,24 +10,20 @@ import { numberOf } from "./show.ts";
 /** Rows of what came last that are looked at first, and lines that are printed of them. */
 const LATELY = 200;
 const LATELY_LINES = 10;
-/** Rows that are read at once. */
 const PAGE = 1000;
 
-/** Options of `espalier tail`. */
-interface TailOptions {
-  readonly metric?: readonly string[];
-  /** Milliseconds from one look to the next. */
-  readonly interval: number;
-  readonly style: Style;
-  /** Prints each value as a line of JSON, and how the run ended as the last. */
-  readonly json?: boolean;
-}
+export const tailOptions = {
+  metric: option.metrics(),
+  interval: option.number("<seconds>", "how often to look", { min: 0.05, max: 86_400, default: 1 }),
+  json: option.json("print each value as a line of JSON, and how the run ended as the last"),
+};
 
 /** Prints the newest metrics, and those that come, until the run has ended or the reader has gone. */
 export async function tail(
   store: StatsStore,
   asked: string,
-  { metric, interval, style, json = false }: TailOptions,
+  { metric, interval, json = false }: Values<typeof tailOptions>,
+  style: Style,
   { out, err, clock, pause, interrupts }: Surroundings,
 ): Promise<void> {
   const { signal: interrupted, stop } = interrupts();
@@ -56,7 +53,7 @@ export async function tail(
         const silent = isSilent({ outcome: run.outcome, lastSign }, now);
         await say("silent", silent ? silenceText(now - lastSign) : undefined);
       }
-      await pause(interval, over);
+      await pause(1000 * interval, over);
     }
   } finally {
     stop();
@@ -113,7 +110,6 @@ function endText({ outcome, reason }: RunRow, json: boolean): string {
   return `the run has ended: ${outcome}${reason ? `, ${printable(reason.split("\n")[0] ?? "", 1000)}` : ""}`;
 }
 
-/** Values of one line. */
 const MOST_VALUES = 8;
 
 /** A line for all values of one category that were filed together: `12:03:45  train  updates 1200  loss 0.5`. */

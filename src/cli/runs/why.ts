@@ -3,11 +3,9 @@ import type { HookDecisions } from "../../metrics/index.ts";
 import type { Style } from "../terminal.ts";
 import { headedTable } from "../text.ts";
 
-/** The value that `espalier why --json` prints. */
 export const whyJson = ({ decisions, verdicts, undecided }: HookDecisions): unknown =>
   verdicts ?? (undecided ? [undecided] : decisions);
 
-/** The lines that `espalier why` prints. */
 export function whyLines(
   { decisions, verdicts = [], undecided }: HookDecisions,
   { colors }: Pick<Style, "colors">,
