@@ -227,7 +227,7 @@ export class CheckpointManager {
         "METRIC_UNKNOWN",
         `nothing says which checkpoint of ${this.store.location} is best`,
         {
-          fix: 'name the metric: best({ metric: "validation/loss", direction: "min" })',
+          fix: 'name the metric: best({ metric: "validation/loss", direction: "min" }); a run that keeps its best says it itself: checkpoints: { keep: { best: { metric: validation/loss, direction: min, k: 1 } } }',
         },
       );
     const unmet = unmetRule(manifests, { best: { ...chosen, k: 1 } });

@@ -30,12 +30,7 @@ interface Node {
   readonly files: boolean;
 }
 
-interface OptionNode {
-  readonly flags: readonly string[];
-  readonly does: string;
-  /** Values that it takes; undefined where it takes none. */
-  readonly values: { readonly choices: readonly string[]; readonly files: boolean } | undefined;
-}
+type OptionNode = ReturnType<typeof optionNode>;
 
 const FILE = /file|path|dir|out|module|checkpoint|store|runs?\b/i;
 
@@ -53,17 +48,10 @@ function nodesOf(command: Command, path: readonly string[] = []): readonly Node[
   return [node, ...inner.flatMap((each) => nodesOf(each, [...path, each.name()]))];
 }
 
-const optionNode = ({
-  short,
-  long,
-  description,
-  argChoices,
-  flags,
-  required,
-  optional,
-}: Option): OptionNode => ({
+const optionNode = ({ short, long, description, argChoices, flags, required, optional }: Option) => ({
   flags: [short, long].filter((flag) => flag !== undefined),
   does: description,
+  /** Values that it takes; undefined where it takes none. */
   values:
     required || optional ? { choices: argChoices ?? [], files: !argChoices && FILE.test(flags) } : undefined,
 });

@@ -12,7 +12,7 @@ import { type Style, type Surroundings, styleFor, thisProcess } from "./terminal
 import { headedTable, jsonText } from "./text.ts";
 
 /** What was found of one thing: a problem keeps runs from working, a note tells of a part that is not here. */
-export interface Finding {
+interface Finding {
   readonly name: string;
   readonly state: "ok" | "note" | "problem";
   readonly found: string;

@@ -35,6 +35,12 @@ describe("espalier hooks", () => {
     expect(text).toContain('no installed package has the keyword "espalier-hook"');
   });
 
+  it("refuses a directory that is not there", async () => {
+    await expect(hooks("--directory", path("none"))).rejects.toThrow(
+      /--directory is ".*none".*OPTION_INVALID/s,
+    );
+  });
+
   it("lists installed packages with the keyword, scoped ones and those of directories above too", async () => {
     install("announce", {
       keywords,

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { optionsOf, printable } from "../core/index.ts";
+import { EspalierError, optionsOf, printable } from "../core/index.ts";
 import { option, type Values, withOptions } from "./options.ts";
 import { type Surroundings, styleFor, thisProcess } from "./terminal.ts";
 import { headedTable, jsonText } from "./text.ts";
@@ -25,6 +25,10 @@ Examples:
   espalier hooks --json`,
     )
     .action(async ({ directory, json }: Values<typeof hooksOptions>) => {
+      if (!existsSync(directory))
+        throw new EspalierError("OPTION_INVALID", `--directory is "${directory}", which is not there`, {
+          fix: "give the directory of a project",
+        });
       const builtIn = await builtInHooks();
       const packages = hookPackages(directory);
       if (json) return around.out.write(`${jsonText({ builtIn, packages })}\n`);

@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { option, type Values, withOptions } from "./options.ts";
-import { importFile } from "./run-again.ts";
 import { jsonText } from "./text.ts";
 import { overridesOf, ranByLoader } from "./train.ts";
 
@@ -38,17 +37,15 @@ Examples:
       const { buildRun, configAt, locateConfig } = await import("../config/index.ts");
       const place = locateConfig(file, runs);
       if (await ranByLoader(place.file, place.base)) return;
-      const [{ loadSetup, twoCopies }, { findLearningRate }, { setEngine }] = await Promise.all([
+      const [{ setupIn, twoCopies }, { findLearningRate }, { setEngine }] = await Promise.all([
         import("./prove-resume/part.ts"),
         import("../supervised/index.ts"),
         import("../engine/index.ts"),
       ]);
       if (engine) setEngine(engine);
-      const isSetup =
-        !/\.(ya?ml|json)$/i.test(place.file) && "setup" in (await importFile(place.file, "setup"));
-      const { task, config = {} } = isSetup
-        ? await loadSetup(file)
-        : (await buildRun(await configAt(place, overridesOf(given)), place.base)).trainer;
+      const { task, config = {} } =
+        (await setupIn(place.file)) ??
+        (await buildRun(await configAt(place, overridesOf(given)), place.base)).trainer;
       const curve = await findLearningRate(task, { config, ...range }).catch(async (cause) => {
         throw (await twoCopies(task.components, cause)) ?? cause;
       });

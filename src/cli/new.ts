@@ -1,18 +1,9 @@
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import manifest from "../../package.json" with { type: "json" };
-import { EspalierError } from "../core/index.ts";
+import { EspalierError, makeDirectory } from "../core/index.ts";
 import { option, type Values, withOptions } from "./options.ts";
 import { jsonText } from "./text.ts";
 
@@ -50,14 +41,14 @@ Examples:
 }
 
 /** Makes a project from its template, with its name and this version of the package filled in. */
-export function newProject(path: string, kind: ProjectKind) {
+function newProject(path: string, kind: ProjectKind) {
   const directory = resolve(path);
   if (existsSync(directory) && !(statSync(directory).isDirectory() && readdirSync(directory).length === 0))
     throw new EspalierError("PROJECT_EXISTS", `${path} is there already, and no empty directory`, {
       fix: "give a directory that is not there yet, or an empty one",
     });
   const name = projectName(basename(directory));
-  mkdirSync(directory, { recursive: true });
+  makeDirectory(directory);
   cpSync(templateOf(kind), directory, { recursive: true });
   // npm would not pack them under their own names.
   renameSync(join(directory, "_package.json"), join(directory, "package.json"));

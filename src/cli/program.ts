@@ -7,14 +7,7 @@ import { EspalierError, printableText } from "../core/index.ts";
 /** Adds one command to the program. Each lives in a file of its own. */
 export type RegisterCommand = (program: Command) => void;
 
-/**
- * The `espalier` program with the given commands.
- *
- * @example
- * ```ts
- * await createProgram([registerEngine]).parseAsync(["engine", "list"], { from: "user" });
- * ```
- */
+/** The `espalier` program with the given commands. */
 export function createProgram(commands: readonly RegisterCommand[]): Command {
   const program = new Command("espalier")
     .description("Trains models and agents in TypeScript at XLA speed.")

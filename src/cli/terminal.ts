@@ -141,16 +141,7 @@ interface Terminal {
 const FRAMES = "|/-\\";
 const FRAME_MS = 200;
 
-/**
- * Shows what happens: on a terminal in one line that is written over and counts the seconds, elsewhere a line each.
- *
- * @example
- * ```ts
- * const status = statusLine(process.stderr);
- * status.say("Downloading");
- * status.end();
- * ```
- */
+/** Shows what happens: on a terminal in one line that is written over and counts the seconds, elsewhere a line each. */
 export function statusLine(stream: Terminal, now: () => number = () => performance.now()) {
   if (!stream.isTTY)
     return { say: (line: string) => void stream.write(`${printable(line, 1000)}\n`), end: () => undefined };

@@ -13,7 +13,15 @@
  *     server.json         address and process of the server that runs there
  *     jetstream/          what it keeps
  */
-import { EspalierError, node, type Options, option, resolveOptions, type Settings } from "../core/index.ts";
+import {
+  EspalierError,
+  makeDirectory,
+  node,
+  type Options,
+  option,
+  resolveOptions,
+  type Settings,
+} from "../core/index.ts";
 import {
   cacheDirectory,
   type InstallOptions,
@@ -168,7 +176,7 @@ export async function startNatsServer(options: NatsServerOptions): Promise<NatsS
 /** Makes a directory. The name of its server tells it from others that might have its port later. */
 function openDirectory(given: string): { readonly directory: string; readonly name: string } {
   return inDirectory(given, () => {
-    node.fs.mkdirSync(given, { recursive: true });
+    makeDirectory(given);
     const directory = node.fs.realpathSync(given);
     const hash = node.crypto.createHash("sha256").update(directory).digest("hex");
     return { directory, name: `espalier-${hash.slice(0, 16)}` };

@@ -66,8 +66,13 @@ export class Builder {
   }
 
   #remember(value: unknown, path: Path): void {
-    if (!isPlain(value) || this.#paths.has(value)) return;
+    if (!(isPlain(value) || Array.isArray(value)) || this.#paths.has(value)) return;
     this.#paths.set(value, path);
+    if (Array.isArray(value)) {
+      for (const [i, item] of value.entries())
+        if (typeof item === "object") this.#remember(item, [...path, i]);
+      return;
+    }
     for (const name of Object.keys(value)) this.#remember(ownValue(value, name), [...path, name]);
   }
 

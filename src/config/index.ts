@@ -1,5 +1,5 @@
 export type { Call, Reference } from "./build.ts";
-export { type CatalogEntry, catalogEntries, type Kind, moduleAt, resolveName } from "./names.ts";
+export { catalogEntries, type Kind } from "./names.ts";
 export {
   type BuiltRun,
   buildParts,
@@ -22,7 +22,6 @@ export {
   type RunRecord,
   readRecord,
   reopenRun,
-  resolvedText,
   type StartOptions,
   storedConfig,
 } from "./run-directory.ts";
@@ -32,8 +31,6 @@ export {
   configError,
   type Path,
   parseConfig,
-  parseOverride,
-  pathText,
   runSettings,
 } from "./source.ts";
 export {
@@ -41,12 +38,10 @@ export {
   type Parameter,
   type PlannedSweep,
   planSweep,
-  type RunSweepOptions,
   ranked,
   runSweep,
   type Sweep,
   type SweepMember,
-  type SweepOptions,
   type Trial,
   trainMember,
 } from "./sweep.ts";

@@ -15,6 +15,7 @@ import { pathToFileURL } from "node:url";
 import { type CheckpointHookOptions, checkpointHook } from "../checkpoint/index.ts";
 import {
   EspalierError,
+  errorText,
   isPlainObject,
   notMade,
   type Options,
@@ -228,7 +229,7 @@ export async function buildRun(
   const { builder, config } = await begin(source, base, directory);
   const { problems } = builder;
   for (const { path, error } of optionProblems("the run", config, runTable))
-    problems.push({ path, message: error.message.split(" [")[0] ?? "", fix: error.fix });
+    problems.push({ path, message: errorText(error), fix: error.fix });
   const name = nameOf(source);
   for (const part of Object.keys(definitionsOf(config))) await builder.part(part, ["define", part]);
   const data = await builder.make(config.data, ["data"]);
@@ -289,10 +290,12 @@ export async function buildRun(
   };
 }
 
+const copies = "copies go to publish: [{ to: s3://lab/maze, schedule: { use: every, epochs: 10 } }]";
+
 /** Options that a run of a file gives by itself, and what to write instead. */
 const ofTheRun = [
-  { path: ["checkpoints", "directory"], fix: "leave it out; copies go to publish: [{ to: s3://lab/maze }]" },
-  { path: ["checkpoints", "store"], fix: "leave it out; copies go to publish: [{ to: s3://lab/maze }]" },
+  { path: ["checkpoints", "directory"], fix: `leave it out; ${copies}` },
+  { path: ["checkpoints", "store"], fix: `leave it out; ${copies}` },
   { path: ["checkpoints", "onStart"], fix: "leave it out: espalier resume RUN goes on with a run" },
   { path: ["metrics", "logger"], fix: "leave it out, and give the run sinks" },
   { path: ["metrics", "statsStore"], fix: "leave it out, and give the run stats" },

@@ -87,9 +87,17 @@ describe("a run whose hooks cannot be made", () => {
     ["two of one name", "hooks=['./hooks.mjs#other', './hooks.mjs#other']", /run\.yaml.* hooks: .*"other"/s],
   ])("says where in the configuration, and leaves no directory: %s", async (_, override, message) => {
     const runs = join(folder, "refused");
-    const overrides = [`directory=${runs}`, override];
+    const overrides = [`directory=${runs}`, `stats=${join(runs, "stats.db")}`, override];
     await expect(createRun(file, { quiet: true, overrides })).rejects.toThrow(message);
     expect(existsSync(runs)).toBe(false);
+  });
+
+  it("says what a publication misses, where it is written", async () => {
+    const overrides = ["checkpoints={ publish: [{ to: s3://lab/maze }] }"];
+    await expect(createRun(file, { quiet: true, overrides })).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringMatching(/checkpoints\.publish\[0\]\.schedule: .*schedule is missing/),
+    });
   });
 
   it("says that its directory cannot be made", async () => {

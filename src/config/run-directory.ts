@@ -273,6 +273,7 @@ async function prepare(
         spill: inside("spill"),
       }),
   );
+  plannedTrainer(built); // Hooks that contradict each other are found before there is a stats store.
   const { stats } = record;
   const isFile = stats !== false && !stats.includes("://");
   const statsStore = await told(built.source, built.config.stats === undefined ? "directory" : "stats", () =>

@@ -17,6 +17,7 @@ import {
   checkMetricName,
   didYouMean,
   EspalierError,
+  errorText,
   isPlainObject,
   makeDirectory,
   type Options,
@@ -200,7 +201,7 @@ function sweepProblems(given: unknown): readonly Problem[] {
   if (!isPlainObject(given)) return [at([], "it is not an object", "give { metric, parameters }")];
   const said = (kind: string, value: object, table: object, path: Path): Problem[] =>
     optionProblems(kind, value, table as typeof sweepTable).map(({ path: inner, error }) =>
-      at([...path, ...inner], error.message.split(" [")[0] ?? "", error.fix),
+      at([...path, ...inner], errorText(error), error.fix),
     );
   const problems = said("sweep", given, sweepTable, []);
   const { metric, method, parameters, seeds = 1 } = given as Partial<SweepOptions>;
@@ -208,8 +209,8 @@ function sweepProblems(given: unknown): readonly Problem[] {
     try {
       checkMetricName("sweep: metric", metric);
     } catch (error) {
-      const { message, fix } = error as EspalierError;
-      problems.push(at(["metric"], message.split(" [")[0] ?? "", fix));
+      const wrong = error as EspalierError;
+      problems.push(at(["metric"], errorText(wrong), wrong.fix));
     }
   for (const [name, values] of Object.entries(isPlainObject(parameters) ? parameters : {})) {
     const path = ["parameters", name];

@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { environmentVariable, makeDirectory, node } from "./node.ts";
 
@@ -41,5 +42,18 @@ describe("makeDirectory", () => {
 
   it.runIf(process.platform === "linux")("ends where nothing can be made", () => {
     expect(() => makeDirectory("/proc/espalier/runs")).toThrow(expect.objectContaining({ code: "ENOENT" }));
+  });
+
+  it("makes all directories of the sources: Node's own recursive mkdir may never return", () => {
+    const sources = fileURLToPath(new URL("..", import.meta.url));
+    const files = (fs.readdirSync(sources, { recursive: true }) as string[]).filter(
+      (file) => file.endsWith(".ts") && !/test|fixture/.test(file),
+    );
+    const found = files.filter((file) =>
+      /mkdir(Sync)?\([^;]*recursive: true/.test(fs.readFileSync(join(sources, file), "utf8")),
+    );
+    // Its thread imports nothing of ours; the sinks' files are given `makeDirectory` by that name.
+    const others = ["metrics/health/watchdog-thread.ts", "metrics/sinks/"];
+    expect(found.filter((file) => !others.some((other) => file.startsWith(other)))).toEqual([]);
   });
 });

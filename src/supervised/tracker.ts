@@ -2,6 +2,7 @@ import {
   checkOptions,
   EspalierError,
   isPlainObject,
+  makeDirectory,
   node,
   numberText,
   type Options,
@@ -299,7 +300,7 @@ export function confusionMatrixHook(options: ConfusionMatrixHookOptions = {}): T
       if (!newest || directory === undefined) return;
       const { seconds: _, ...counters } = newest.counters;
       const folder = node.path.join(directory, "tables");
-      node.fs.mkdirSync(folder, { recursive: true });
+      makeDirectory(folder);
       for (const [name, { names, rows }] of Object.entries(newest.tables)) {
         const file = `${name}-update-${String(counters.updates).padStart(6, "0")}.json`;
         node.fs.writeFileSync(node.path.join(folder, file), `${JSON.stringify({ names, rows, counters })}\n`);

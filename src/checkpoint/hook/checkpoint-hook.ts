@@ -1,4 +1,12 @@
-import { badOption, type Options, option, resolveOptions, type Settings } from "../../core/index.ts";
+import {
+  badOption,
+  checkOptions,
+  type Options,
+  type OptionTable,
+  option,
+  resolveOptions,
+  type Settings,
+} from "../../core/index.ts";
 import { anyCounters, every, type Schedule } from "../../schedule/index.ts";
 import {
   evaluationScores,
@@ -128,6 +136,21 @@ export interface Publication {
   readonly schedule: Schedule;
 }
 
+const publicationTable = {
+  to: option.either(
+    option.text({}),
+    option.either(
+      option.function<(checkpoint: Checkpoint) => Promise<string>>("a function that files a checkpoint", {}),
+      option.object<CheckpointStore>("a store", ["lock"], {}),
+      {},
+    ),
+    { required: true },
+  ),
+  schedule: option.object<Schedule, { required: true }>("a schedule: every({ epochs: 10 })", ["due"], {
+    required: true,
+  }),
+} satisfies OptionTable<Publication>;
+
 const names = option.list<string>("names of components", {});
 
 const table = {
@@ -205,6 +228,7 @@ function settingsOf(options: CheckpointHookOptions): CheckpointSettings {
       'give one of store and directory: checkpointHook({ directory: "runs/mnist" })',
     );
   if (given.keep) checkKeep(given.keep);
+  for (const one of given.publish) checkOptions(`${kind}: publish`, one, publicationTable);
   if (mode !== "exact" && (onStart === "resume" || onStart === "fresh"))
     throw badOption(
       kind,

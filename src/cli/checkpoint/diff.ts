@@ -1,6 +1,4 @@
 import {
-  type Checkpoint,
-  type CheckpointStore,
   type HostTensor,
   type OpenComponent,
   readTensor,
@@ -27,7 +25,7 @@ export interface ComponentDifference {
   readonly leaves: readonly LeafDifference[];
 }
 
-type Opened = { readonly checkpoint: Checkpoint; readonly store: CheckpointStore };
+type Opened = Awaited<ReturnType<typeof openCheckpoint>>;
 
 /** Compares two checkpoints component by component, those of `ignore` left out. Both must be whole. */
 export async function diffCheckpoints(

@@ -78,10 +78,7 @@ function missing(path: string, full: string): EspalierError {
   });
 }
 
-export async function openCheckpoint(path: string): Promise<{
-  readonly checkpoint: Checkpoint;
-  readonly store: CheckpointStore;
-}> {
+export async function openCheckpoint(path: string) {
   const found = await locate(path);
   if (found.kind === "checkpoint")
     return { checkpoint: await Checkpoint.open(found.store, found.name), store: found.store };

@@ -8,7 +8,6 @@ import {
   tableLines,
 } from "../../core/index.ts";
 import { option, type Values, withOptions } from "../options.ts";
-import { importFile } from "../run-again.ts";
 import { type Style, type Surroundings, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
 import { ranByLoader } from "../train.ts";
@@ -66,7 +65,7 @@ async function readPlan(file: string, overrides: readonly string[], most: number
 
 async function trainerOf(file: string, overrides: readonly string[]) {
   const { buildRun, plannedTrainer, readConfig } = await import("../../config/index.ts");
-  const setup = /\.(ya?ml|json)$/i.test(file) ? undefined : await setupOf(file);
+  const setup = await (await import("../prove-resume/part.ts")).setupIn(file);
   if (setup) {
     if (overrides.length > 0)
       throw new EspalierError("OPTION_INVALID", "--set changes configurations, and this is a set-up", {
@@ -77,12 +76,6 @@ async function trainerOf(file: string, overrides: readonly string[]) {
   }
   const built = await buildRun(await readConfig(file, overrides));
   return { trainer: plannedTrainer(built), task: built.trainer.task };
-}
-
-/** The training set-up that a module exports as `setup`, as `espalier prove-resume` takes it. */
-async function setupOf(file: string) {
-  if ((await importFile(file, "setup")).setup === undefined) return undefined;
-  return (await import("../prove-resume/part.ts")).loadSetup(file);
 }
 
 const planJson = ({ name, order, layout, hooks }: RunPlan): unknown => ({

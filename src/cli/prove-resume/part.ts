@@ -112,6 +112,12 @@ function pause(pauseAt: number, tell: (message: PartMessage) => void): TrainerHo
   };
 }
 
+/** The training set-up that a module exports as `setup`; undefined of a run. */
+export async function setupIn(file: string): Promise<TrainerOptions | undefined> {
+  const isRun = /\.(ya?ml|json)$/i.test(file) || (await importFile(file, "setup")).setup === undefined;
+  return isRun ? undefined : loadSetup(file);
+}
+
 /** Imports a file and makes the training set-up that it exports: `setup`, or its default export. */
 export async function loadSetup(file: string): Promise<TrainerOptions> {
   const exports = await importFile(file, "setup");

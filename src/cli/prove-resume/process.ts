@@ -1,4 +1,4 @@
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, errorText } from "../../core/index.ts";
 import { type Self, startChild } from "../run-again.ts";
 import type { Course } from "./prove.ts";
 
@@ -51,10 +51,8 @@ export type PartDone = Extract<PartMessage, { readonly kind: "done" }>;
 export function failedMessage(error: unknown): PartMessage {
   if (!(error instanceof EspalierError))
     return { kind: "failed", text: error instanceof Error ? error.message : String(error) };
-  const { code, fix, message } = error;
-  // The message has both at its end.
-  const text = message.split(` [${code}]`)[0] ?? message;
-  return { kind: "failed", text, code, ...(fix !== undefined && { fix }) };
+  const { code, fix } = error;
+  return { kind: "failed", text: errorText(error), code, ...(fix !== undefined && { fix }) };
 }
 
 export type PartProcess = ReturnType<typeof startPart>;

@@ -1,7 +1,6 @@
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointManager, localStore } from "../../checkpoint/index.ts";
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, makeDirectory } from "../../core/index.ts";
 import { type ComponentDifference, diffCheckpoints } from "../checkpoint/diff.ts";
 import { given } from "../options.ts";
 import type { Self } from "../run-again.ts";
@@ -46,7 +45,7 @@ const isTime = (component: string): boolean => component === "time" || component
 /** Trains in one go, then with kills and resumes, each in a process of its own, and compares the end states. */
 export async function proveResume(options: ProofOptions): Promise<Proof> {
   const { file, isRun, engine, directory, epochs, deterministic, say } = options;
-  mkdirSync(directory, { recursive: true });
+  makeDirectory(directory);
   const env = engine ? { ESPALIER_ENGINE: engine } : {};
   const asked = given({ isRun, engine, epochs, deterministic });
   const start = (what: string, rest: Omit<PartRequest, "file">): PartProcess =>

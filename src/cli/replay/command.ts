@@ -1,8 +1,8 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { isOnS3 } from "../../checkpoint/index.ts";
-import { EspalierError, numberText, printable } from "../../core/index.ts";
+import { EspalierError, makeDirectory, numberText, printable } from "../../core/index.ts";
 import type { Environment, Replay, ReplayVerdict } from "../../rl/index.ts";
 import { option, type Values, withOptions } from "../options.ts";
 import { inRun } from "../predict.ts";
@@ -146,7 +146,7 @@ function replayJson(replay: Replay, verdict: ReplayVerdict, path: string): objec
 
 async function writePicture(file: string, content: string | Uint8Array): Promise<void> {
   try {
-    await mkdir(dirname(resolve(file)), { recursive: true });
+    makeDirectory(dirname(resolve(file)));
     await writeFile(file, content);
   } catch (cause) {
     throw new EspalierError("EXPORT_FAILED", `${file} could not be written: ${(cause as Error).message}`, {

@@ -11,7 +11,7 @@ const SUFFIX = ".replay";
 export function locateReplay(path: string): { readonly path: string; readonly among: number } {
   if (!existsSync(path))
     throw new EspalierError("REPLAY_MISSING", `there is nothing at ${path}`, {
-      fix: "give a replay, its file: URI, or a directory of replays",
+      fix: "give a replay, its file: URI, or a directory of replays; an evaluationHook with replays records some",
     });
   if (!statSync(path).isDirectory()) return { path, among: 1 };
   const found = replaysIn(path);

@@ -142,7 +142,7 @@ export async function withStore<T>(
   const store = await openStore(location).catch((error: unknown) => {
     if (!(error instanceof EspalierError) || error.code !== "STATS_MISSING") throw error;
     throw new EspalierError(error.code, `there is no stats store ${location}`, {
-      fix: "give --store or set ESPALIER_STORE: the SQLite file or the postgres:// URL that the run was told to file in",
+      fix: "espalier train makes one; of runs elsewhere give --store, or set ESPALIER_STORE: their SQLite file or postgres:// URL",
       cause: error,
     });
   });

@@ -1,7 +1,6 @@
 import {
   createReadStream,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   renameSync,
@@ -10,7 +9,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { amountText, countText, EspalierError } from "../../core/index.ts";
+import { amountText, countText, EspalierError, makeDirectory } from "../../core/index.ts";
 import type { MetricRecord, MetricRow, RunRow, Sink, StatsStore } from "../../metrics/index.ts";
 import { type Counters, noCounters } from "../../schedule/index.ts";
 import { option, type Values } from "../options.ts";
@@ -117,7 +116,7 @@ function follower(path: string, out: Output): () => Promise<void> {
 const PAGE = 5000;
 
 /** All metrics of a run as its logger gave them to sinks: as they came, windows never cut in two. */
-export async function* recordsOf(
+async function* recordsOf(
   store: Pick<StatsStore, "since">,
   run: string,
 ): AsyncGenerator<readonly MetricRecord[]> {
@@ -187,7 +186,7 @@ function exportTarget(run: string, { to: format, out, force = false }: ExportOpt
 /** A directory on the same disk, so that putting the export in its place is one step. */
 function draftBeside(final: string, name: string): string {
   try {
-    mkdirSync(dirname(final), { recursive: true });
+    makeDirectory(dirname(final));
     return mkdtempSync(join(dirname(final), `.${basename(final)}-`));
   } catch (error) {
     throw exportFailed(name, error);
@@ -216,7 +215,7 @@ function placeDirectory(path: string, final: string): void {
   }
   for (const name of filesIn(final)) if (basename(name).includes(".tfevents.")) rmSync(join(final, name));
   for (const name of filesIn(path)) {
-    mkdirSync(dirname(join(final, name)), { recursive: true });
+    makeDirectory(dirname(join(final, name)));
     renameSync(join(path, name), join(final, name));
   }
 }

@@ -122,7 +122,7 @@ describe("espalier runs", () => {
   it("says where it looked for a store, and how to name another", async () => {
     const { code, error } = await espalier(["runs"], { env: { ESPALIER_STORE: "no/such.db" } });
     expect(code).toBe(1);
-    expect(error).toMatch(/no stats store no\/such\.db \[STATS_MISSING\]\n +fix: give --store/);
+    expect(error).toMatch(/no stats store no\/such\.db \[STATS_MISSING\]\n +fix: .*give --store/);
     expect((await espalier(["runs"], { env: {} })).error).toContain("runs/stats.db");
     expect((await espalier(["runs", "--store", "other.db"], { env: {} })).error).toContain("other.db");
   });

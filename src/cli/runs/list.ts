@@ -13,10 +13,7 @@ export const listOptions = {
 type ListOptions = Values<typeof listOptions> & { readonly now: number };
 
 /** The newest runs of a store, and whether there are more. */
-export async function listRuns(
-  store: StatsStore,
-  { limit, ...options }: ListOptions,
-): Promise<{ readonly runs: readonly RunSummary[]; readonly more: boolean }> {
+export async function listRuns(store: StatsStore, { limit, ...options }: ListOptions) {
   const rows = await store.runs({ limit: limit + 1 });
   const runs: RunSummary[] = [];
   for (const row of rows.slice(0, limit)) {

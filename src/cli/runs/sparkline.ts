@@ -12,11 +12,6 @@ const LETTERS = [..."_.:-=+*#"];
  * A curve in one line of text. Columns stand for equal stretches of steps and show the mean of their values, scaled
  * from the smallest to the greatest mean. A stretch without values is blank; one with a value that is not finite is
  * marked, however many others it has, because that is what one looks for.
- *
- * @example
- * ```ts
- * sparkline([{ step: 1, value: 4 }, { step: 2, value: 2 }, { step: 3, value: 1 }], { width: 3 }); // "█▃▁"
- * ```
  */
 export function sparkline(
   points: readonly Point[],

@@ -11,6 +11,7 @@ import {
   EspalierError,
   errorText,
   isPlainObject,
+  makeDirectory,
   messageOf,
   node,
   option,
@@ -111,7 +112,7 @@ export class ControlFiles {
 
   /** Makes the directories. */
   begin(): void {
-    node.fs.mkdirSync(this.#requests, { recursive: true });
+    makeDirectory(this.#requests);
   }
 
   /** The names of requests that wait. Files that are still being written have other names. */

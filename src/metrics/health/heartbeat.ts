@@ -2,6 +2,7 @@ import {
   badOption,
   checkOptions,
   EspalierError,
+  makeDirectory,
   messageOf,
   node,
   type Options,
@@ -143,10 +144,10 @@ export class NewestWriter<T> {
 
 /** Replaces a file at once: a reader finds the old one or the new one, whole. */
 export async function replace(file: string, content: object): Promise<void> {
-  const { mkdir, rename, writeFile } = node.fs.promises;
+  const { rename, writeFile } = node.fs.promises;
   const { dirname } = node.path;
   const beside = `${file}.${process.pid}.tmp`;
-  await mkdir(dirname(file), { recursive: true });
+  makeDirectory(dirname(file));
   await writeFile(beside, `${JSON.stringify(content)}\n`);
   await rename(beside, file);
 }

