@@ -39,6 +39,8 @@ it("help loads no command, and says what each of those that there are does", () 
 it("a command is found by its name, hidden or not, and by one like it", () => {
   for (const name of ["train", "sweep-run", "prove-resume-part"])
     expect(espalier([name]).stderr).toContain("missing required argument");
+  expect(espalier(["train"]).stderr).toContain("(espalier train --help says what it takes)");
+  expect(espalier(["checkpoint", "prune"]).stderr).toContain("(espalier checkpoint prune --help says");
   expect(espalier(["help", "train"]).stdout).toMatch(/^Usage: espalier train .*\n\ntrain the run/);
   expect(espalier(["tarin"]).stderr).toContain("Did you mean train?");
 });

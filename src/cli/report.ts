@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { bytesText } from "../core/index.ts";
-import { runsOptions, storeLocation } from "./dashboard.ts";
+import { runsOptions } from "./dashboard.ts";
 import { option, type Values, withOptions } from "./options.ts";
 import { withStore } from "./runs/command.ts";
 import { checkFree, type Surroundings, thisProcess } from "./terminal.ts";
@@ -31,7 +31,7 @@ Examples:
 }
 
 function report(run: string, options: ReportCommandOptions, around: Surroundings): Promise<void> {
-  return withStore(storeLocation(options, around.env), around, async (store) => {
+  return withStore(options, around, async (store) => {
     const { id } = await store.run(run);
     const file = options.out ?? join(".", `${id}.html`);
     checkFree(file, options.force);

@@ -68,12 +68,11 @@ export class Builder {
   #remember(value: unknown, path: Path): void {
     if (!(isPlain(value) || Array.isArray(value)) || this.#paths.has(value)) return;
     this.#paths.set(value, path);
-    if (Array.isArray(value)) {
-      for (const [i, item] of value.entries())
-        if (typeof item === "object") this.#remember(item, [...path, i]);
-      return;
-    }
-    for (const name of Object.keys(value)) this.#remember(ownValue(value, name), [...path, name]);
+    const members = Array.isArray(value)
+      ? value.entries()
+      : Object.keys(value).map((name) => [name, ownValue(value, name)] as const);
+    for (const [part, member] of members)
+      if (typeof member === "object") this.#remember(member, [...path, part]);
   }
 
   async #make(value: object, path: Path): Promise<unknown> {

@@ -65,6 +65,16 @@ describe("espalier checkpoint inspect", () => {
     expect(text).toMatch(/^epoch-0000-update-000002 .*cannot be read/m);
   });
 
+  it("takes a run: its name, or its directory", async () => {
+    await saved(path("runs/one-1/checkpoints"), { a: 1 }, { counters: { updates: 1 } });
+    writeFileSync(path("runs/one-1/run.json"), JSON.stringify({ id: "one-1", name: "one" }));
+    for (const run of [["one", "--runs", path("runs")], [path("runs/one-1")]]) {
+      expect((await checkpoint("inspect", ...run)).text).toMatch(/^epoch-0000-update-000001 /m);
+      expect((await checkpoint("verify", ...run)).text).toBe("epoch-0000-update-000001: whole");
+      expect((await checkpoint("prune", ...run, "--last", "1")).text).toMatch(/^kept 1 of 1 /);
+    }
+  });
+
   it("says what lies beside a path that leads nowhere", async () => {
     await saved(path("run"), { a: 1 }, { counters: { updates: 1 } });
     const { code, error } = await checkpoint("inspect", path("run", "epoch-9"));

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { CheckpointManager } from "../../checkpoint/index.ts";
-import { EspalierError, printableText } from "../../core/index.ts";
+import { codeOf, EspalierError, printableText } from "../../core/index.ts";
 import { type CommandOptions, option, type Values, withOptions } from "../options.ts";
+import { checkpointOf } from "../predict.ts";
 import { jsonText } from "../text.ts";
 import { diffCheckpoints, differs, diffText } from "./diff.ts";
 import { inspect } from "./inspect.ts";
@@ -12,27 +13,19 @@ export function registerCheckpoint(program: Command): void {
   const checkpoint = program.command("checkpoint");
   const command = (name: string, table: CommandOptions, does: string): Command =>
     withOptions(checkpoint.command(name), table).description(does);
-  const path = "a checkpoint, or a directory of checkpoints, by path or address on S3";
+  const path = "a checkpoint or a directory of checkpoints, by path or address on S3; or a run";
 
-  command(
-    "inspect",
-    { json: option.json() },
-    "what a checkpoint holds, or which checkpoints a directory does",
-  )
+  command("inspect", pathOptions, "what a checkpoint holds, or which checkpoints a directory does")
     .argument("<path>", path)
-    .action(async (path: string, options: { readonly json?: boolean }) => {
-      console.log(await inspect(path, options.json === true));
+    .action(async (path: string, { json = false, runs }: Values<typeof pathOptions>) => {
+      console.log(await inspect(await placeOf(path, runs), json));
     });
 
-  command(
-    "verify",
-    { json: option.json() },
-    "read every byte and say what is damaged; exit code 1 if anything is",
-  )
+  command("verify", pathOptions, "read every byte and say what is damaged; exit code 1 if anything is")
     .argument("<path>", path)
-    .action(async (path: string, options: { readonly json?: boolean }) => {
-      const { checkpoints, text, damaged } = await verify(path);
-      console.log(options.json ? jsonText({ checkpoints, damaged }) : printableText(text));
+    .action(async (path: string, { json, runs }: Values<typeof pathOptions>) => {
+      const { checkpoints, text, damaged } = await verify(await placeOf(path, runs));
+      console.log(json ? jsonText({ checkpoints, damaged }) : printableText(text));
       if (damaged > 0) process.exitCode = 1;
     });
 
@@ -55,17 +48,25 @@ export function registerCheckpoint(program: Command): void {
     pruneOptions,
     "remove the checkpoints of a directory that no rule keeps; the newest always stays",
   )
-    .argument("<store>", "a directory of checkpoints, by path or address on S3")
+    .argument("<store>", "a directory of checkpoints, by path or address on S3; or a run")
     .action(async (path: string, options: PruneOptions) => {
-      const pruned = await prune(path, options);
+      const pruned = await prune(await placeOf(path, options.runs), options);
       console.log(options.json ? jsonText(pruned) : printableText(pruneText(pruned)));
     });
 }
 
+const pathOptions = { json: option.json(), runs: option.runs() };
 const diffOptions = {
   json: option.json(),
   ignore: option.texts("<components...>", "leave these out, such as time, which no two runs share"),
 };
+
+/** The checkpoints of a run; what is no run stays as it is, and is said to be missing where it is. */
+const placeOf = (path: string, runs: string): Promise<string> =>
+  checkpointOf(path, runs).catch((error: unknown) => {
+    if (codeOf(error) === "RUN_MISSING") return path;
+    throw error;
+  });
 
 /** Reads and hashes every byte of a checkpoint, or of all in a store. */
 export async function verify(path: string) {

@@ -12,6 +12,7 @@ import { openStore } from "./locate.ts";
 
 export const pruneOptions = {
   json: option.json(),
+  runs: option.runs(),
   last: option.count("<k>", "keep the newest k"),
   best: option.text(
     "<metric:min|max:k>",
@@ -26,7 +27,7 @@ export type PruneOptions = Values<typeof pruneOptions>;
 type Pruned = Awaited<ReturnType<typeof prune>>;
 
 /** Removes the checkpoints of a store that no rule keeps, or says which those are. */
-export async function prune(path: string, options: PruneOptions) {
+export async function prune(path: string, options: Partial<PruneOptions>) {
   const keep = parseKeep(options);
   const { dryRun = false } = options;
   const store = await openStore(path);
@@ -69,7 +70,7 @@ function untouched(store: PartedStore): CheckpointStore {
 }
 
 /** `--last 3 --best validation/loss:min:2 --every epochs:10` as rules. */
-export function parseKeep({ last, best, every }: PruneOptions): Keep {
+export function parseKeep({ last, best, every }: Partial<PruneOptions>): Keep {
   if (last === undefined && best === undefined && every === undefined)
     throw new EspalierError("KEEP_INVALID", "nothing says which checkpoints stay", {
       fix: "give --last 3, --best validation/loss:min:2 or --every epochs:10, or several of them",

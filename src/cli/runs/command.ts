@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { EspalierError } from "../../core/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
+import { runsOptions, storeLocation } from "../dashboard.ts";
 import { type CommandOptions, option, type Values, withOptions } from "../options.ts";
 import { type Surroundings, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
@@ -11,17 +12,11 @@ import { readShown, shownJson, showText } from "./show.ts";
 import { tail, tailOptions } from "./tail.ts";
 import { whyJson, whyLines } from "./why.ts";
 
-const storeOptions = {
-  store: option.text(
-    "<location>",
-    "the stats store: a SQLite file or a postgres:// URL (default: $ESPALIER_STORE, or runs/stats.db)",
-  ),
-};
-type StoreValues = Values<typeof storeOptions>;
-const compareOptions = { ...storeOptions, metric: option.metrics(), json: option.json() };
+type StoreValues = Values<typeof runsOptions>;
+const compareOptions = { ...runsOptions, metric: option.metrics(), json: option.json() };
 const showOptions = { ...compareOptions, ascii: option.flag("draw with plain letters") };
 const whyOptions = {
-  ...storeOptions,
+  ...runsOptions,
   at: option.number("<step>", "what is known of this step alone", { min: 0 }),
   json: option.json(),
 };
@@ -31,16 +26,16 @@ const RUN = "its id, the beginning of it, or its name (the newest of that name)"
 export function registerRuns(program: Command, around: Surroundings = thisProcess()): void {
   const print = (lines: readonly string[]): Promise<void> => around.out.write(`${lines.join("\n")}\n`);
   const reading = <T>(
-    options: Values<typeof storeOptions>,
+    options: Values<typeof runsOptions>,
     use: (store: StatsStore) => Promise<T>,
-  ): Promise<T> => withStore(options.store, around, use);
+  ): Promise<T> => withStore(options, around, use);
   const style = (ascii = false) => styleFor(around.out, around.env, ascii);
   const command = (name: string, table: CommandOptions, examples: string): Command =>
     withOptions(program.command(name), table).addHelpText("after", `\nExamples:\n${examples}`);
 
   command(
     "runs",
-    { ...storeOptions, ...listOptions },
+    { ...runsOptions, ...listOptions },
     `  espalier runs                           the newest 20
   espalier runs --metric evaluation/return  with another metric than the loss
   espalier runs --store postgres://db/ml --json`,
@@ -89,7 +84,7 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
 
   command(
     "export",
-    { ...storeOptions, ...exportOptions },
+    { ...runsOptions, ...exportOptions },
     `  espalier export mnist --to csv
   espalier export mnist --to tensorboard --out logs/mnist
   espalier export mnist --to jsonl --out - | head
@@ -104,7 +99,7 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
 
   command(
     "tail",
-    { ...storeOptions, ...tailOptions },
+    { ...runsOptions, ...tailOptions },
     `  espalier tail mnist
   espalier tail mnist --metric train/loss --interval 5`,
   )
@@ -130,15 +125,13 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
     });
 }
 
-const DEFAULT_STORE = "runs/stats.db";
-
 /** Opens the store a command reads, and closes it afterwards. */
 export async function withStore<T>(
-  given: string | undefined,
+  options: StoreValues,
   { env, openStore }: Pick<Surroundings, "env" | "openStore">,
   use: (store: StatsStore) => Promise<T>,
 ): Promise<T> {
-  const location = given ?? (env.ESPALIER_STORE || DEFAULT_STORE);
+  const location = storeLocation(options, env);
   const store = await openStore(location).catch((error: unknown) => {
     if (!(error instanceof EspalierError) || error.code !== "STATS_MISSING") throw error;
     throw new EspalierError(error.code, `there is no stats store ${location}`, {
