@@ -4,23 +4,151 @@ import type { MetricRecord } from "../record.ts";
 import type { Tables } from "./database.ts";
 import { forms, jsonOf, storable } from "./stored-values.ts";
 
-// Inserts records of a run, each once. In one transaction:
-//
-//   head             the run's row in run_heads; Postgres locks it, so that writers of a run take turns
-//   key              ids of metrics that this store has not seen yet
-//   sealBlock,       where the open block is full: it is closed, and the next begins
-//   addBlock
-//   spanBlocks,      where enough rows are sealed: they are summarized, metric by metric
-//   addSpans, addPart
-//   sealedBlocks     sealed blocks that may hold some of these records already
-//   the rows         each database in its own way: see sqlite.ts and postgres.ts
-//   advance          the head, with the counters where these records are the furthest
-//
-// SQLite does all of it at once, Postgres waits for each answer. So the steps stand in both files; the queries, and
-// what follows from the answers (`MetricInsert`), stand here.
+// Inserts records of a run, each once, in one transaction: `insertSteps` below, from top to bottom. SQLite does all of
+// it at once, Postgres waits for each answer. So the steps are a generator, which gives queries and gets their rows.
 
-/** The queries, compiled once for a database. Postgres locks the head. */
-export const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
+/** One query of an insert. */
+export interface InsertStep {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+}
+
+/** Queries that are made one by one; each is answered with its rows. */
+export type InsertSteps<Result> = Generator<InsertStep, Result, readonly unknown[]>;
+
+/** Records and where they go: ids of their metrics, and blocks that may hold some of them already. */
+export interface NewRows {
+  readonly block: number;
+  readonly others: readonly number[];
+  /** The place of the first record; each takes one, inserted or not. */
+  readonly place: number;
+  readonly keys: readonly number[];
+  readonly records: readonly MetricRecord[];
+}
+
+/** Memory of a run that a store inserts into, so that it need not ask. */
+export interface RunMemory {
+  /** Metrics that are known to be in the database, by key. */
+  readonly keys: Map<string, readonly KeyRow[]>;
+  /** Steps up to which the run's counters are stored. */
+  steps: number;
+}
+
+export const newMemory = (): RunMemory => ({ keys: new Map(), steps: Number.NEGATIVE_INFINITY });
+
+/** A metric of a run. One that a resumed run declares otherwise than before has two. */
+type KeyRow = Readonly<Omit<Selectable<Tables["metric_keys"]>, "run">>;
+
+/**
+ * Rows after which a block is sealed, as soon as a later moment comes, and after which at any moment. More let a window
+ * touch more pages of the file, fewer make a query look at more blocks.
+ */
+const [enough, most] = [500, 8000];
+
+/** Rows that are summarized at once, and values of a metric in a span. */
+const [partRows, spanPoints] = [32_000, 64];
+
+/**
+ * A function that gives the steps of an insert. They end with what is to be called once the transaction is over. Each
+ * database adds the rows in its own way; Postgres locks the head, so that writers of a run take turns.
+ */
+export function metricInserter(
+  tables: Kysely<Tables>,
+  { lock, addRows }: { readonly lock: boolean; addRows(rows: NewRows): InsertSteps<void> },
+): (id: string, records: readonly MetricRecord[], memory: RunMemory) => InsertSteps<() => void> {
+  const queries = insertQueries(tables, lock);
+
+  return function* insertSteps(id, records, memory) {
+    const [head] = yield* ask(queries.head, { id });
+    if (!head) throw unknownRun(id);
+    const { run, places, block: open, block_rows, first_wall, last_wall, sealed_wall } = head;
+    let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    let furthest = records[0] as MetricRecord;
+    const keys: number[] = [];
+    /** Metrics that this store has not seen yet. */
+    const fresh = new Map<string, KeyRow[]>();
+    for (let index = 0; index < records.length; index++) {
+      const record = records[index] as MetricRecord;
+      if (record.wall < from) from = record.wall;
+      if (record.wall > to) to = record.wall;
+      if (record.counters.steps >= furthest.counters.steps) furthest = record;
+      const isOfRecord = (row: KeyRow): boolean => isOf(row, record);
+      let known = memory.keys.get(record.key)?.find(isOfRecord) ?? fresh.get(record.key)?.find(isOfRecord);
+      if (known === undefined) {
+        const { key, category, name, unit = "", axis, reduction } = record;
+        const row = { key, category, name, unit, axis, reduction };
+        const [found] = yield* ask(queries.key, { run, ...storedKey(row) });
+        known = { ...row, id: (found as { id: number }).id };
+        fresh.set(key, [...(fresh.get(key) ?? []), known]);
+      }
+      keys.push(known.id);
+    }
+
+    const last = last_wall ?? from;
+    // A block does not end within a moment: a record that comes again comes with the moment at which it was made, and is
+    // then found in the block itself.
+    const goesOn = open !== null && (block_rows < enough || (block_rows < most && from <= last));
+    let { spanned, unspanned } = head;
+    let sealedWall = sealed_wall;
+    if (open !== null && !goesOn) {
+      yield* ask(queries.sealBlock, { block: open, first: first_wall, last, place: places });
+      sealedWall = Math.max(last, sealed_wall ?? last);
+      unspanned += block_rows;
+      if (unspanned >= partRows) {
+        yield* summarize({ run, after: spanned, part: open }, unspanned, memory.keys.size);
+        [spanned, unspanned] = [open, 0];
+      }
+    }
+    const block = goesOn ? open : ((yield* ask(queries.addBlock, { run }))[0] as { id: number }).id;
+    // What is later than all that is sealed is in no sealed block.
+    const mayBeSealed = sealedWall !== null && from <= sealedWall;
+    const others = mayBeSealed ? yield* ask(queries.sealedBlocks, { run, from, to }) : [];
+    yield* addRows({ block, others: others.map((other) => other.id), place: places + 1, keys, records });
+    const isFurther = furthest.counters.steps >= memory.steps;
+    yield* ask(queries.advance, {
+      run,
+      places: places + records.length,
+      sealedWall,
+      block,
+      rows: (goesOn ? block_rows : 0) + records.length,
+      first: goesOn ? Math.min(from, first_wall ?? from) : from,
+      last: goesOn ? Math.max(to, last) : to,
+      spanned,
+      unspanned,
+      // Null where they stay: the run has been further.
+      counters: isFurther ? jsonOf(furthest.counters) : null,
+    });
+    return () => {
+      for (const [key, rows] of fresh) memory.keys.set(key, [...(memory.keys.get(key) ?? []), ...rows]);
+      if (isFurther) memory.steps = furthest.counters.steps;
+    };
+  };
+
+  /** Summarizes the blocks of a part in groups, so that each metric has about 64 values in a group. */
+  function* summarize(part: Part, rows: number, metrics: number): InsertSteps<void> {
+    const blocks = (yield* ask(queries.spanBlocks, part)).map((block) => block.id);
+    const size = Math.max(1, Math.floor((spanPoints * Math.max(1, metrics) * blocks.length) / rows));
+    for (let at = 0; at < blocks.length; at += size) {
+      const group = blocks.slice(at, at + size);
+      yield* ask(queries.addSpans, { ...part, first: group[0] as number, last: group.at(-1) as number });
+    }
+    yield* ask(queries.addPart, part);
+  }
+}
+
+function* ask<P extends object, Row>(query: Prepared<P, Row>, parameters: P): InsertSteps<readonly Row[]> {
+  return (yield { sql: query.sql, parameters: query.bind(parameters) }) as readonly Row[];
+}
+
+/** Blocks of a run that are summarized at once: those after `after`, up to `part`. */
+interface Part {
+  readonly run: number;
+  readonly after: number;
+  readonly part: number;
+}
+
+/** The queries, compiled once for a database. */
+const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
   head: prepare(({ id }: { id: string }) =>
     tables
       .selectFrom("run_heads")
@@ -43,11 +171,17 @@ export const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
       )
       .returning("id"),
   ),
-  sealBlock: prepare(({ block, first, last, place }: Seal) =>
-    tables
-      .updateTable("metric_blocks")
-      .set({ sealed: 1, first_wall: first, last_wall: last, last_place: place })
-      .where("id", "=", block),
+  sealBlock: prepare(
+    ({
+      block,
+      first,
+      last,
+      place,
+    }: Pick<Advance, "block" | "last"> & { first: number | null; place: number }) =>
+      tables
+        .updateTable("metric_blocks")
+        .set({ sealed: 1, first_wall: first, last_wall: last, last_place: place })
+        .where("id", "=", block),
   ),
   spanBlocks: prepare(({ run, after, part }: Part) =>
     tables
@@ -58,7 +192,7 @@ export const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
       .where("id", "<=", part)
       .orderBy("id"),
   ),
-  addSpans: prepare(({ run, part, first, last }: SpanBlocks) =>
+  addSpans: prepare(({ run, part, first, last }: Part & { first: number; last: number }) =>
     tables
       .insertInto("metric_spans")
       .columns(spanColumns)
@@ -68,7 +202,7 @@ export const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
   addBlock: prepare(({ run }: { run: number }) =>
     tables.insertInto("metric_blocks").values({ run, sealed: 0 }).returning("id"),
   ),
-  sealedBlocks: prepare(({ run, from, to }: Pick<MetricInsert, "run" | "from" | "to">) =>
+  sealedBlocks: prepare(({ run, from, to }: { run: number; from: number; to: number }) =>
     tables
       .selectFrom("metric_blocks")
       .select("id")
@@ -94,7 +228,19 @@ export const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
       .where("run", "=", next.run),
   ),
 });
-export type InsertQueries = ReturnType<typeof insertQueries>;
+/** A head after an insert. */
+interface Advance {
+  readonly run: number;
+  readonly places: number;
+  readonly sealedWall: number | null;
+  readonly block: number;
+  readonly rows: number;
+  readonly first: number;
+  readonly last: number;
+  readonly spanned: number;
+  readonly unspanned: number;
+  readonly counters: string | null;
+}
 
 /** The value where it is finite. A database cannot add numbers that are greater: they count as infinite. */
 export const finiteValue = sql<number | null>`case when m.value between -1e290 and 1e290 then m.value end`;
@@ -129,7 +275,7 @@ export const spansOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number,
     ]);
 
 /** A query whose text is made once, and which is run with other parameters each time. */
-export interface Prepared<P extends object, Row> {
+interface Prepared<P extends object, Row> {
   readonly sql: string;
   /** The parameters in the order in which they stand in the text. */
   bind(parameters: P): unknown[];
@@ -153,194 +299,8 @@ function prepare<P extends object, Row>(build: (parameters: P) => Compilable<Row
   };
 }
 
-/** Where inserting into a run stands. */
-type Head = Omit<Selectable<Tables["run_heads"]>, "counters">;
-
-/** A block that is full: its first and last moment, and the last place in it. */
-interface Seal {
-  readonly block: number;
-  readonly first: number | null;
-  readonly last: number;
-  readonly place: number;
-}
-
-/** Blocks of a run that are summarized at once: those after `after`, up to `part`. */
-interface Part {
-  readonly run: number;
-  readonly after: number;
-  readonly part: number;
-}
-
-/** Blocks whose values become one span of each metric. */
-interface SpanBlocks extends Part {
-  readonly first: number;
-  readonly last: number;
-}
-
-/** A head after an insert. */
-interface Advance {
-  readonly run: number;
-  readonly places: number;
-  readonly sealedWall: number | null;
-  readonly block: number;
-  readonly rows: number;
-  readonly first: number;
-  readonly last: number;
-  readonly spanned: number;
-  readonly unspanned: number;
-  /** Null where they stay: the run has been further. */
-  readonly counters: string | null;
-}
-
-/**
- * Rows after which a block is sealed, as soon as a later moment comes, and after which at any moment. More let a window
- * touch more pages of the file, fewer make a query look at more blocks.
- */
-const [enough, most] = [500, 8000];
-
-/** Rows that are summarized at once, and values of a metric in a span. */
-const [partRows, spanPoints] = [32_000, 64];
-
-/** One insert: what each query is given, from the head and from the answers so far. */
-export class MetricInsert {
-  readonly run: number;
-  readonly records: readonly MetricRecord[];
-  /** The earliest and the latest moment of the records. */
-  readonly from: number;
-  readonly to: number;
-  /** The place of the first record; each takes one, inserted or not. */
-  readonly place: number;
-  /** Ids of the records' metrics, in their order: complete once all of `unknown` are learnt. */
-  readonly keys: number[] = [];
-  /** Metrics whose ids are not known, and which records are of each. */
-  readonly unknown = new Map<string, { readonly row: Omit<KeyRow, "id">; readonly indices: number[] }>();
-  /** The open block, where these records go into it. */
-  readonly block: number | undefined;
-  /** The open block, where it is full. */
-  readonly seal: Seal | undefined;
-  /** The blocks that are to be summarized, where they are enough. */
-  readonly part: Part | undefined;
-  /** True where a sealed block may hold some of the records: what is later than all that is sealed is in none. */
-  readonly mayBeSealed: boolean;
-  readonly #head: Head;
-  readonly #memory: RunMemory;
-  readonly #sealedWall: number | null;
-  /** Rows in sealed blocks that are not summarized. */
-  readonly #unspanned: number;
-  readonly #furthest: MetricRecord;
-  readonly #learnt: KeyRow[] = [];
-
-  constructor(id: string, head: Head | undefined, records: readonly MetricRecord[], memory: RunMemory) {
-    if (!head) throw unknownRun(id);
-    this.#head = head;
-    this.#memory = memory;
-    this.run = head.run;
-    this.records = records;
-    this.place = head.places + 1;
-    let [from, to, furthest] = [
-      Number.POSITIVE_INFINITY,
-      Number.NEGATIVE_INFINITY,
-      records[0] as MetricRecord,
-    ];
-    for (let index = 0; index < records.length; index++) {
-      const record = records[index] as MetricRecord;
-      if (record.wall < from) from = record.wall;
-      if (record.wall > to) to = record.wall;
-      if (record.counters.steps >= furthest.counters.steps) furthest = record;
-      const key = memory.keys.get(record.key)?.find((row) => isOf(row, record))?.id;
-      if (key === undefined) this.#ask(record, index);
-      else this.keys[index] = key;
-    }
-    this.from = from;
-    this.to = to;
-    this.#furthest = furthest;
-    const { block, block_rows: rows, first_wall: first, last_wall, sealed_wall, places: place } = head;
-    const last = last_wall ?? from;
-    // A block does not end within a moment: a record that comes again comes with the moment at which it was made, and is
-    // then found in the block itself.
-    if (block !== null && (rows < enough || (rows < most && from <= last))) this.block = block;
-    else if (block !== null) this.seal = { block, first, last, place };
-    this.#unspanned = head.unspanned + (this.seal ? rows : 0);
-    if (this.seal && this.#unspanned >= partRows)
-      this.part = { run: head.run, after: head.spanned, part: this.seal.block };
-    this.#sealedWall = this.seal ? Math.max(last, sealed_wall ?? last) : sealed_wall;
-    this.mayBeSealed = this.#sealedWall !== null && from <= this.#sealedWall;
-  }
-
-  #ask({ key, category, name, unit = "", axis, reduction }: MetricRecord, index: number): void {
-    const row = { key, category, name, unit, axis, reduction };
-    const named = JSON.stringify(storedKey(row));
-    const known = this.unknown.get(named);
-    if (known) known.indices.push(index);
-    else this.unknown.set(named, { row, indices: [index] });
-  }
-
-  /** Takes the id of a metric of `unknown`. */
-  learn(
-    { row, indices }: { readonly row: Omit<KeyRow, "id">; readonly indices: number[] },
-    id: number,
-  ): void {
-    for (const index of indices) this.keys[index] = id;
-    this.#learnt.push({ ...row, id });
-  }
-
-  /** The blocks of a part in groups, so that each metric has about 64 values in a group. */
-  spans(part: Part, blocks: readonly number[]): readonly SpanBlocks[] {
-    const metrics = Math.max(1, this.#memory.keys.size);
-    const size = Math.max(1, Math.floor((spanPoints * metrics * blocks.length) / this.#unspanned));
-    const spans: SpanBlocks[] = [];
-    for (let from = 0; from < blocks.length; from += size) {
-      const group = blocks.slice(from, from + size);
-      spans.push({ ...part, first: group[0] as number, last: group.at(-1) as number });
-    }
-    return spans;
-  }
-
-  advance(block: number): Advance {
-    const { run, places, block_rows, first_wall, last_wall, spanned } = this.#head;
-    const goesOn = this.block !== undefined;
-    const { length } = this.records;
-    return {
-      run,
-      places: places + length,
-      sealedWall: this.#sealedWall,
-      block,
-      rows: (goesOn ? block_rows : 0) + length,
-      first: goesOn ? Math.min(this.from, first_wall ?? this.from) : this.from,
-      last: goesOn ? Math.max(this.to, last_wall ?? this.from) : this.to,
-      spanned: this.part?.part ?? spanned,
-      unspanned: this.part ? 0 : this.#unspanned,
-      counters: this.#isFurther ? jsonOf(this.#furthest.counters) : null,
-    };
-  }
-
-  /** To be called once the transaction is over. */
-  remember(): void {
-    const { keys } = this.#memory;
-    for (const row of this.#learnt) keys.set(row.key, [...(keys.get(row.key) ?? []), row]);
-    if (this.#isFurther) this.#memory.steps = this.#furthest.counters.steps;
-  }
-
-  get #isFurther(): boolean {
-    return this.#furthest.counters.steps >= this.#memory.steps;
-  }
-}
-
-/** Memory of a run that a store inserts into, so that it need not ask. */
-export interface RunMemory {
-  /** Metrics that are known to be in the database, by key. */
-  readonly keys: Map<string, readonly KeyRow[]>;
-  /** Steps up to which the run's counters are stored. */
-  steps: number;
-}
-
-export const newMemory = (): RunMemory => ({ keys: new Map(), steps: Number.NEGATIVE_INFINITY });
-
-/** A metric of a run. One that a resumed run declares otherwise than before has two. */
-type KeyRow = Readonly<Omit<Selectable<Tables["metric_keys"]>, "run">>;
-
 /** A metric's texts without what databases refuse. */
-export const storedKey = ({ key, category, name, unit, axis, reduction }: Omit<KeyRow, "id">) => ({
+const storedKey = ({ key, category, name, unit, axis, reduction }: Omit<KeyRow, "id">) => ({
   key: storable(key),
   category: storable(category),
   name: storable(name),

@@ -1,16 +1,8 @@
 import { CompiledQuery, Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import { EspalierError } from "../../core/index.ts";
-import type { MetricRecord } from "../record.ts";
 import type { Database, Tables } from "./database.ts";
-import {
-  type InsertQueries,
-  insertQueries,
-  MetricInsert,
-  type Prepared,
-  type RunMemory,
-  storedKey,
-} from "./insert-metrics.ts";
+import { type InsertSteps, metricInserter, type NewRows } from "./insert-metrics.ts";
 import { bodyOf, columnOf, formOf, identityOf } from "./stored-values.ts";
 
 // The store in a Postgres database, through a pool of connections.
@@ -37,7 +29,7 @@ export function openPostgres(url: string): Database {
   pool.on("error", () => undefined);
   pool.on("connect", (client) => void client.on("error", () => undefined));
   const tables = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
-  const queries = insertQueries(tables, true);
+  const stepsOf = metricInserter(tables, { lock: true, addRows });
   return {
     kind: "postgres",
     location,
@@ -62,43 +54,19 @@ export function openPostgres(url: string): Database {
       await sql`set local search_path to ${sql.id(schema)}`.execute(transaction);
     },
     async insertMetrics(run, records, memory) {
-      const insert = await tables
-        .transaction()
-        .execute((transaction) => insertMetrics(transaction, queries, run, records, memory));
-      insert.remember();
+      const remember = await tables.transaction().execute(async (transaction) => {
+        const steps = stepsOf(run, records, memory);
+        let step = steps.next();
+        while (!step.done) {
+          const { sql, parameters } = step.value;
+          step = steps.next((await transaction.executeQuery(CompiledQuery.raw(sql, [...parameters]))).rows);
+        }
+        return step.value;
+      });
+      remember();
     },
     close: () => tables.destroy(),
   };
-}
-
-/** Inserts records within a transaction: see insert-metrics.ts for the steps. */
-async function insertMetrics(
-  transaction: Kysely<Tables>,
-  queries: InsertQueries,
-  id: string,
-  records: readonly MetricRecord[],
-  memory: RunMemory,
-): Promise<MetricInsert> {
-  const all = async <P extends object, Row>(query: Prepared<P, Row>, parameters: P): Promise<Row[]> =>
-    (await transaction.executeQuery<Row>(CompiledQuery.raw(query.sql, query.bind(parameters)))).rows;
-
-  const insert = new MetricInsert(id, (await all(queries.head, { id }))[0], records, memory);
-  for (const metric of insert.unknown.values()) {
-    const [found] = await all(queries.key, { run: insert.run, ...storedKey(metric.row) });
-    insert.learn(metric, (found as { id: number }).id);
-  }
-  if (insert.seal) await all(queries.sealBlock, insert.seal);
-  if (insert.part) {
-    const blocks = (await all(queries.spanBlocks, insert.part)).map((one) => one.id);
-    for (const span of insert.spans(insert.part, blocks)) await all(queries.addSpans, span);
-    await all(queries.addPart, insert.part);
-  }
-  const block = insert.block ?? ((await all(queries.addBlock, insert))[0] as { id: number }).id;
-  const others = insert.mayBeSealed ? (await all(queries.sealedBlocks, insert)).map((other) => other.id) : [];
-  for (const parameters of rowLists(block, insert, others))
-    await transaction.executeQuery(CompiledQuery.raw(insertRows, parameters));
-  await all(queries.advance, insert.advance(block));
-  return insert;
 }
 
 /** Columns of `metrics` that differ from row to row, with their types. */
@@ -131,12 +99,8 @@ const insertRows = `insert into espalier.metrics (block, ${names.join(", ")})
       and o.identity = n.identity)
   order by n.place on conflict do nothing`;
 
-/** Parameters of `insertRows`, some thousand rows at a time. */
-function* rowLists(
-  block: number,
-  { place, keys, records }: MetricInsert,
-  elsewhere: readonly number[],
-): Generator<unknown[]> {
+/** Inserts rows, some thousand at a time. */
+function* addRows({ block, others, place, keys, records }: NewRows): InsertSteps<void> {
   for (let from = 0; from < records.length; from += together) {
     const lists: (number | string | null)[][] = names.map(() => []);
     for (const [index, record] of records.slice(from, from + together).entries()) {
@@ -148,7 +112,7 @@ function* rowLists(
       );
     }
     const texts = lists.map((list, column) => (names[column] === "body" ? list : arrayText(list)));
-    yield [block, ...texts, arrayText(elsewhere)];
+    yield { sql: insertRows, parameters: [block, ...texts, arrayText(others)] };
   }
 }
 

@@ -13,7 +13,13 @@ import {
 import { EspalierError, makeDirectory, node } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import { type Database, patiently, type Tables } from "./database.ts";
-import { insertQueries, MetricInsert, type Prepared, type RunMemory, storedKey } from "./insert-metrics.ts";
+import {
+  type InsertStep,
+  type InsertSteps,
+  metricInserter,
+  type NewRows,
+  type RunMemory,
+} from "./insert-metrics.ts";
 import { bodyOf, columnOf, formOf, forms, identityOf } from "./stored-values.ts";
 
 // The store in a SQLite file. One connection does everything: queries through kysely, and inserts of metrics at once,
@@ -99,48 +105,28 @@ function sqliteDatabase(
   };
 }
 
-/** A function that inserts records in a transaction of its own: see insert-metrics.ts for the steps. */
+/** A function that inserts records in a transaction of its own. */
 function metricsInserter(
   connection: DatabaseSyncInstance,
   statements: Statements,
   tables: Kysely<Tables>,
 ): (id: string, records: readonly MetricRecord[], memory: RunMemory) => void {
-  const queries = insertQueries(tables, false);
-  const all = <P extends object, Row>(query: Prepared<P, Row>, parameters: P): Row[] =>
-    statements.of(query.sql).all(...query.bind(parameters)) as Row[];
-  const run = <P extends object>(query: Prepared<P, unknown>, parameters: P): void =>
-    void statements.of(query.sql).run(...query.bind(parameters));
-
-  const steps = (id: string, records: readonly MetricRecord[], memory: RunMemory): MetricInsert => {
-    const insert = new MetricInsert(id, all(queries.head, { id })[0], records, memory);
-    for (const metric of insert.unknown.values()) {
-      const [found] = all(queries.key, { run: insert.run, ...storedKey(metric.row) });
-      insert.learn(metric, (found as { id: number }).id);
-    }
-    if (insert.seal) run(queries.sealBlock, insert.seal);
-    if (insert.part) {
-      const blocks = all(queries.spanBlocks, insert.part).map((one) => one.id);
-      for (const span of insert.spans(insert.part, blocks)) run(queries.addSpans, span);
-      run(queries.addPart, insert.part);
-    }
-    const block = insert.block ?? (all(queries.addBlock, insert)[0] as { id: number }).id;
-    const others = insert.mayBeSealed ? all(queries.sealedBlocks, insert).map((other) => other.id) : [];
-    insertRows(statements, block, insert, others);
-    run(queries.advance, insert.advance(block));
-    return insert;
-  };
-
+  const stepsOf = metricInserter(tables, { lock: false, addRows });
   return (id, records, memory) => {
     statements.of("begin immediate").run();
-    let insert: MetricInsert;
+    let step: IteratorResult<InsertStep, () => void>;
     try {
-      insert = steps(id, records, memory);
+      const steps = stepsOf(id, records, memory);
+      for (step = steps.next(); !step.done; ) {
+        const { sql, parameters } = step.value;
+        step = steps.next(statements.of(sql).all(...parameters));
+      }
       statements.of("commit").run();
     } catch (error) {
       if (connection.isTransaction) statements.of("rollback").run();
       throw error;
     }
-    insert.remember();
+    step.value();
   };
 }
 
@@ -160,34 +146,29 @@ const any = `${begin} (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
 const exists = "select 1 from metrics where block = ? and key = ? and step = ? and identity = ?";
 
 /** Inserts the rows of records, but for those that are there already: in this block, or in one of the `others`. */
-function insertRows(
-  statements: Statements,
-  block: number,
-  { place, keys, records }: MetricInsert,
-  others: readonly number[],
-): void {
-  const [addTen, addOne] = [statements.of(plain), statements.of(any)];
-  const isFiled = (key: number, step: number, identity: number): boolean =>
-    others.some((other) => statements.of(exists).get(other, key, step, identity) !== undefined);
+function* addRows({ block, others, place, keys, records }: NewRows): InsertSteps<void> {
   const ten: unknown[] = [block];
   for (let index = 0; index < records.length; index++) {
     const record = records[index] as MetricRecord;
     const { wall, value, step, count, notFinite } = record;
-    const key = keys[index] as number;
+    const key = keys[index];
     const form = formOf(value);
     const body = bodyOf(value);
     const identity = identityOf(record, body);
-    if (others.length > 0 && isFiled(key, step, identity)) continue;
-    const column = bindable(columnOf(value));
+    let isFiled = false;
+    for (const other of others)
+      isFiled ||= (yield { sql: exists, parameters: [other, key, step, identity] }).length > 0;
+    if (isFiled) continue;
+    const row = [place + index, wall, key, step, bindable(columnOf(value)), count, identity];
     if (form !== forms.number || notFinite > 0)
-      addOne.run(block, place + index, wall, key, step, column, count, identity, form, notFinite, body);
-    else if (ten.push(place + index, wall, key, step, column, count, identity) === 1 + together * perRow) {
-      addTen.run(...ten);
+      yield { sql: any, parameters: [block, ...row, form, notFinite, body] };
+    else if (ten.push(...row) === 1 + together * perRow) {
+      yield { sql: plain, parameters: ten };
       ten.length = 1;
     }
   }
   for (let at = 1; at < ten.length; at += perRow)
-    addOne.run(block, ...ten.slice(at, at + perRow), forms.number, 0, null);
+    yield { sql: any, parameters: [block, ...ten.slice(at, at + perRow), forms.number, 0, null] };
 }
 
 /** Numbers below it are taken for 0 by the binding, which rounds what is that near to a whole number. */
