@@ -71,17 +71,17 @@ export class Checkpoint {
 
   /** The types of a component's tensors by path (`f32[2,3]`). Reads no data. */
   tensorTypes(component: string): Promise<ReadonlyMap<string, string>> {
-    return this.#with(component, async ({ saved }) => tensorTypes(saved));
+    return this.withComponent(component, async ({ saved }) => tensorTypes(saved));
   }
 
   /** One tensor or array of a component by its path, without reading the rest, and without verifying it. */
   tensor(component: string, path: string): Promise<HostTensor> {
-    return this.#with(component, ({ file, header }) => readTensor(file, header, path));
+    return this.withComponent(component, ({ file, header }) => readTensor(file, header, path));
   }
 
   /** A component's state, verified on the way. Tensors go to the device that `placed` gives one of. */
   state(component: string, placed: Placement = () => undefined): Promise<StateTree> {
-    return this.#with(component, async ({ file, header, saved, record }) => {
+    return this.withComponent(component, async ({ file, header, saved, record }) => {
       const unchecked = this.#trusted.has(component);
       const read = await readComponent(file, header, { placed, unchecked }, saved).catch(async (error) => {
         // An engine may not take what an altered header says.
@@ -94,17 +94,8 @@ export class Checkpoint {
 
   /** Everything that is wrong with its files; none where it is whole. Reads and hashes all of them. */
   async verify(): Promise<readonly string[]> {
-    const found = await Promise.all(
-      this.components.map(async (component) => {
-        try {
-          await this.#verify(component);
-          return undefined;
-        } catch (error) {
-          return firstLine(error);
-        }
-      }),
-    );
-    return found.filter((problem) => problem !== undefined);
+    const ends = await Promise.allSettled(this.components.map((component) => this.#verify(component)));
+    return ends.flatMap((end) => (end.status === "rejected" ? firstLine(end.reason) : []));
   }
 
   /** The hash first: a file with another hash is not worth reading. */
@@ -116,7 +107,8 @@ export class Checkpoint {
     });
   }
 
-  #with<T>(component: string, use: (opened: OpenedComponent) => Promise<T>): Promise<T> {
+  /** @internal Opens a component's file for as long as `use` runs. Its data is read only where `use` does. */
+  withComponent<T>(component: string, use: (opened: OpenComponent) => Promise<T>): Promise<T> {
     return this.#open(component, async (file, record) =>
       use({ file, record, ...(await this.#read(component, file, record)) }),
     );
@@ -152,7 +144,7 @@ export class Checkpoint {
     component: string,
     file: StoredFile,
     { tensors }: ComponentRecord,
-  ): Promise<Pick<OpenedComponent, "header" | "saved">> {
+  ): Promise<Pick<OpenComponent, "header" | "saved">> {
     try {
       const header = await readHeader(file);
       const saved = treeOf(header);
@@ -177,7 +169,8 @@ export class Checkpoint {
   }
 }
 
-interface OpenedComponent {
+/** A component's file, opened. */
+export interface OpenComponent {
   readonly file: StoredFile;
   readonly record: ComponentRecord;
   readonly header: Header;
@@ -247,16 +240,31 @@ export async function latestWhole(
   warn: (text: string) => void,
 ): Promise<Checkpoint | undefined> {
   const entries = await listCheckpoints(store);
-  const passOver = (path: string, problems: readonly string[]): void =>
-    warn(`the checkpoint ${path} is passed over: ${problems.join("; ")}`);
-  for (const { path, problem } of entries) if (problem !== undefined) passOver(path, [problem]);
-  for (const { name, path } of entries.filter(({ manifest }) => manifest).reverse()) {
+  for (const { path, problem } of entries) if (problem !== undefined) warn(passedOver(path, [problem]));
+  const whole = entries.filter(({ manifest }) => manifest).reverse();
+  return firstWhole(
+    store,
+    whole.map(({ name }) => name),
+    warn,
+  );
+}
+
+/** The first of some checkpoints that is whole, verified; others are passed over with a warning. */
+export async function firstWhole(
+  store: CheckpointStore,
+  names: readonly string[],
+  warn: (text: string) => void,
+): Promise<Checkpoint | undefined> {
+  for (const name of names) {
     const problems = await problemsOf(store, name);
     if (problems.length === 0) return (await Checkpoint.open(store, name)).trust();
-    passOver(path, problems);
+    warn(passedOver(store.path(name), problems));
   }
   return undefined;
 }
+
+const passedOver = (path: string, problems: readonly string[]): string =>
+  `the checkpoint ${path} is passed over: ${problems.join("; ")}`;
 
 /** Everything that is wrong with a checkpoint, in the parts of all ranks. */
 export async function problemsOf(
@@ -264,18 +272,14 @@ export async function problemsOf(
   name: string,
 ): Promise<readonly string[]> {
   const parts = "partsOf" in store ? await store.partsOf(name) : [store];
-  return (await Promise.all(parts.map((part) => problemsOfPart(part, name)))).flat();
-}
-
-async function problemsOfPart(
-  part: Pick<CheckpointStore, "path" | "open">,
-  name: string,
-): Promise<readonly string[]> {
-  try {
-    return await (await Checkpoint.open(part, name)).verify();
-  } catch (error) {
-    return [firstLine(error)];
-  }
+  const found = parts.map(async (part) => {
+    try {
+      return await (await Checkpoint.open(part, name)).verify();
+    } catch (error) {
+      return [firstLine(error)];
+    }
+  });
+  return (await Promise.all(found)).flat();
 }
 
 const firstLine = (error: unknown): string => messageOf(error).split("\n")[0] ?? "";

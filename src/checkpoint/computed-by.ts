@@ -1,5 +1,5 @@
 import own from "../../package.json" with { type: "json" };
-import { node } from "../core/index.ts";
+import { hex, node, sha256 } from "../core/index.ts";
 import { type Device, findPlugins, type Mesh } from "../engine/index.ts";
 import type { Json } from "./json.ts";
 import { hashFile } from "./store/file-threads.ts";
@@ -85,20 +85,11 @@ let features: string | undefined;
 
 /** The instruction sets as Linux lists them, shortened to a hash; elsewhere nothing is told. */
 function cpuFeatures(): string {
-  features ??= read();
-  return features;
-  function read(): string {
-    try {
-      const [, list] =
-        /^(?:flags|Features)\s*:\s*(.*)$/m.exec(node.fs.readFileSync("/proc/cpuinfo", "utf8")) ?? [];
-      if (list === undefined) return "unknown";
-      return node.crypto
-        .createHash("sha256")
-        .update(list.split(" ").sort().join(" "))
-        .digest("hex")
-        .slice(0, 16);
-    } catch {
-      return "unknown";
-    }
+  try {
+    features ??= /^(?:flags|Features)\s*:\s*(.*)$/m.exec(node.fs.readFileSync("/proc/cpuinfo", "utf8"))?.[1];
+  } catch {
+    // There is no such file.
   }
+  if (features === undefined) return "unknown";
+  return hex(sha256().update(features.split(" ").sort().join(" ")).digest()).slice(0, 16);
 }

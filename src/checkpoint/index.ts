@@ -1,5 +1,5 @@
 /** Files: safetensors, manifests, stores, the manager that saves and restores components, and the hook that uses it. */
-export { Checkpoint, type PartedStore } from "./checkpoint.ts";
+export { Checkpoint, type OpenComponent, type PartedStore } from "./checkpoint.ts";
 export {
   type BestCheckpointOptions,
   bestCheckpoint,
@@ -14,8 +14,6 @@ export {
   inspectCheckpoint,
   inspectStore,
   type ListedCheckpoint,
-  type OpenComponent,
-  withComponent,
 } from "./inspect.ts";
 export type { Json } from "./json.ts";
 export { CheckpointManager, type CheckpointManagerOptions, type SavedCheckpoint } from "./manager.ts";
@@ -37,6 +35,7 @@ export { type Snapshot, snapshot, snapshotOf } from "./snapshot.ts";
 export { entryAt, isOnS3, isStoreAddress, storeAt, uriOf } from "./store/address.ts";
 export type { ReadableFile } from "./store/file-system.ts";
 export { localStore } from "./store/local-store.ts";
+export { systemProcesses } from "./store/lock.ts";
 export { memoryStore } from "./store/memory-store.ts";
 export { readObject, type S3StoreOptions, s3Store, writeObject } from "./store/s3-store.ts";
 export type {

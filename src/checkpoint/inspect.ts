@@ -1,11 +1,8 @@
-import { EspalierError } from "../core/index.ts";
 import { Checkpoint, type PartedStore } from "./checkpoint.ts";
 import { CheckpointManager } from "./manager.ts";
 import { filedMetrics, type Manifest } from "./manifest.ts";
-import { type SavedLeaf, savedLeaves } from "./read-component.ts";
-import type { Header } from "./safetensors/header.ts";
-import { readHeader } from "./safetensors/tensors.ts";
-import type { CheckpointStore, StoredFile } from "./store/store.ts";
+import { savedLeaves } from "./read-component.ts";
+import type { CheckpointStore } from "./store/store.ts";
 
 // What lies in checkpoints, for people: the list of a store, and one of them in full, without its numbers.
 
@@ -50,63 +47,19 @@ export async function inspectStore(
 const sizeOf = (manifest: Manifest): number =>
   Object.values(manifest.components).reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** A component as it is shown: its file and what lies in it. */
-export interface InspectedComponent {
-  readonly name: string;
-  readonly file: string;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly tensors: readonly Extract<SavedLeaf, { readonly dtype: unknown }>[];
-  /** Plain values by path. */
-  readonly values: Readonly<Record<string, string | number | boolean | null>>;
-}
+export type InspectedCheckpoint = Awaited<ReturnType<typeof inspectCheckpoint>>;
 
-/** The content of a checkpoint. */
-export interface InspectedCheckpoint extends Omit<Manifest, "components"> {
-  readonly path: string;
-  readonly bytes: number;
-  readonly components: readonly InspectedComponent[];
-}
-
-/** Reads the content of a checkpoint, without its numbers. */
-export async function inspectCheckpoint(opened: {
-  readonly checkpoint: Checkpoint;
-  readonly store: Pick<CheckpointStore, "open">;
-}): Promise<InspectedCheckpoint> {
-  const { manifest } = opened.checkpoint;
-  const components: InspectedComponent[] = [];
+/** Reads what lies in a checkpoint: types of tensors, without their numbers, and plain values by their paths. */
+export async function inspectCheckpoint(checkpoint: Checkpoint) {
+  const { path, manifest } = checkpoint;
+  const components = [];
   for (const [name, { file, bytes, sha256 }] of Object.entries(manifest.components)) {
-    const leaves = await withComponent(opened, name, async ({ leaves }) => leaves);
+    const leaves = await checkpoint.withComponent(name, async ({ header }) => savedLeaves(header));
     const tensors = leaves.filter((leaf) => leaf.kind !== "value");
     const values = leaves.flatMap((leaf) =>
       leaf.kind === "value" ? [[leaf.path, leaf.value] as const] : [],
     );
     components.push({ name, file, bytes, sha256, tensors, values: Object.fromEntries(values) });
   }
-  return { path: opened.checkpoint.path, ...manifest, bytes: sizeOf(manifest), components };
-}
-
-/** A component's file, opened. */
-export interface OpenComponent {
-  readonly file: StoredFile;
-  readonly header: Header;
-  readonly leaves: readonly SavedLeaf[];
-}
-
-/** Opens a component's file for as long as `use` runs. Its data is read only where `use` does. */
-export async function withComponent<T>(
-  { checkpoint, store }: { readonly checkpoint: Checkpoint; readonly store: Pick<CheckpointStore, "open"> },
-  component: string,
-  use: (open: OpenComponent) => Promise<T>,
-): Promise<T> {
-  const record = checkpoint.manifest.components[component];
-  if (!record)
-    throw new EspalierError("COMPONENT_UNKNOWN", `${checkpoint.path} has no component "${component}"`);
-  const file = await (await store.open(checkpoint.name)).file(record.file);
-  try {
-    const header = await readHeader(file);
-    return await use({ file, header, leaves: savedLeaves(header) });
-  } finally {
-    await file.close();
-  }
+  return { path, ...manifest, bytes: sizeOf(manifest), components };
 }

@@ -1,4 +1,4 @@
-import { EspalierError, isPlainObject, shown } from "../core/index.ts";
+import { EspalierError, errorText, isPlainObject, shown } from "../core/index.ts";
 import { deepest } from "../state/index.ts";
 
 /** A JSON value; numbers may be NaN, infinite or -0 too. */
@@ -53,6 +53,13 @@ export function parseJson(text: string): Json {
   }
   return value;
 }
+
+/** The same error, with its place in front of what it says. */
+export const placed = (place: string, error: EspalierError): EspalierError =>
+  new EspalierError(error.code, `${place}: ${errorText(error)}`, {
+    ...(error.fix !== undefined && { fix: error.fix }),
+    cause: error,
+  });
 
 /** The error of a text that Espalier did not write. Callers add the file and the component. */
 const malformed = (what: string, cause?: unknown): EspalierError =>

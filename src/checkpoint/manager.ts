@@ -4,6 +4,7 @@ import {
   Checkpoint,
   type CheckpointEntry,
   checkpointName,
+  firstWhole,
   latestWhole,
   listCheckpoints,
   problemsOf,
@@ -232,12 +233,7 @@ export class CheckpointManager {
       );
     const unmet = unmetRule(manifests, { best: { ...chosen, k: 1 } });
     if (unmet) throw unmet;
-    for (const name of bestFirst(manifests, chosen)) {
-      const problems = await this.verify(name);
-      if (problems.length === 0) return (await Checkpoint.open(this.store, name)).trust();
-      this.#warn(`the checkpoint ${this.store.path(name)} is passed over: ${problems.join("; ")}`);
-    }
-    return undefined;
+    return firstWhole(this.store, bestFirst(manifests, chosen), this.#warn);
   }
 
   /** Everything that is wrong with a checkpoint; nothing where it is whole. */

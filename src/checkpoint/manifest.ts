@@ -1,4 +1,4 @@
-import { EspalierError, isPlainObject, metricParts, node, shown } from "../core/index.ts";
+import { EspalierError, errorText, hex, isPlainObject, metricParts, sha256, shown } from "../core/index.ts";
 import { type Counters, noCounters } from "../schedule/index.ts";
 import type { ComputedBy } from "./computed-by.ts";
 import { decodeJson, encodeJson, type Json, parseJson, unknownMark } from "./json.ts";
@@ -57,8 +57,7 @@ export function decodeManifest(text: string, path: string): Manifest {
     return decode(text, path);
   } catch (error) {
     if (!(error instanceof EspalierError) || error.code !== "CHECKPOINT_DAMAGED") throw error;
-    const [what] = error.message.split(` [${error.code}]`);
-    throw new EspalierError("CHECKPOINT_DAMAGED", `${path}: ${what}`, {
+    throw new EspalierError("CHECKPOINT_DAMAGED", `${path}: ${errorText(error)}`, {
       fix: "use another checkpoint",
       cause: error.cause,
     });
@@ -160,8 +159,7 @@ function checked(decoded: unknown): Manifest {
   return manifest;
 }
 
-const checksum = (plain: Readonly<Record<string, Json>>): string =>
-  node.crypto.createHash("sha256").update(JSON.stringify(plain)).digest("hex");
+const checksum = (plain: Json): string => hex(sha256().update(JSON.stringify(plain)).digest());
 
 const damaged = (why: string): EspalierError => new EspalierError("CHECKPOINT_DAMAGED", why);
 
@@ -194,13 +192,7 @@ export function migrate(
 }
 
 /** A hash of settings that is the same whatever the order of their keys. */
-export function configHash(config: Json): string {
-  const encoded = encodeJson(config, () => undefined);
-  return node.crypto
-    .createHash("sha256")
-    .update(JSON.stringify(sorted(encoded)))
-    .digest("hex");
-}
+export const configHash = (config: Json): string => checksum(sorted(encodeJson(config, () => undefined)));
 
 function sorted(value: Json): Json {
   if (Array.isArray(value)) return value.map((item) => sorted(item as Json));

@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError, isPlainObject, node, shown } from "../core/index.ts";
+import { didYouMean, EspalierError, errorText, hex, isPlainObject, sha256, shown } from "../core/index.ts";
 import { type Counters, noCounters } from "../schedule/index.ts";
 import { deepest, walkState } from "../state/index.ts";
 import type { Json } from "./json.ts";
@@ -128,7 +128,7 @@ function plain(what: string, given: Json = null): Json {
     return value;
   } catch (cause) {
     if (!(cause instanceof EspalierError) || cause.code !== "STATE_INVALID") throw cause;
-    throw invalid(`${what}: ${cause.message.split(" [")[0]}`, "give JSON values", cause);
+    throw invalid(`${what}: ${errorText(cause)}`, "give JSON values", cause);
   }
 }
 
@@ -163,28 +163,16 @@ export async function writeSnapshot(
 ): Promise<Manifest> {
   // Before anything is begun: this throws for a snapshot that has been released.
   const { images } = snapshot;
-  const { name, run, sequence, savedAt } = filing;
-  const { counters, metrics, scores, config, about } = metadata;
-  const writer = await lock.begin(name);
+  const writer = await lock.begin(filing.name);
   try {
     const components = await writeComponents(writer, images);
     const manifest: Manifest = {
       format: "espalier-checkpoint",
       version: currentVersion,
-      name,
-      run,
-      sequence,
-      savedAt,
-      counters,
-      metrics,
-      scores,
-      metadata: metadata.metadata,
-      config,
-      configHash: configHash(config),
-      ...(about !== undefined && { about }),
-      computedBy: filing.computedBy,
+      ...filing,
+      ...metadata,
+      configHash: configHash(metadata.config),
       components,
-      ...(filing.best && { best: filing.best }),
     };
     await writeManifest(writer, manifest);
     await writer.commit();
@@ -244,7 +232,7 @@ function fileNames(components: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     components.map((component) => {
       const plain = component.replace(/[^A-Za-z0-9._-]/g, escaped);
-      const hash = node.crypto.createHash("sha256").update(component).digest("hex").slice(0, 12);
+      const hash = hex(sha256().update(component).digest()).slice(0, 12);
       // Some file systems take A for a; names that are long, hidden or taken get a hash of the component's name.
       const fits = plain.length <= 120 && /^[A-Za-z0-9_%-]/.test(plain) && !taken.has(plain.toLowerCase());
       const file = fits ? plain : `${plain.slice(0, 100).replace(/^\./, "_")}-${hash}`;

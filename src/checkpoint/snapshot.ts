@@ -1,7 +1,8 @@
 import { EspalierError } from "../core/index.ts";
 import { type Device, type DType, type HostArray, type Shape, Tensor } from "../engine/index.ts";
 import { checkOwners, joinPath, type Stateful, type StateTree, walkState } from "../state/index.ts";
-import { encodeJson, mark, type Step } from "./json.ts";
+import { encodeJson, mark, placed, type Step } from "./json.ts";
+import { nameOf, widthOf } from "./safetensors/header.ts";
 
 /**
  * The states of components frozen at one step, to be written while training goes on. It holds the tensors themselves,
@@ -75,12 +76,7 @@ function imageIn(name: string, state: StateTree, copyArrays: boolean): Component
   try {
     return imageOf(state, copyArrays);
   } catch (cause) {
-    if (!(cause instanceof EspalierError)) throw cause;
-    const [what] = cause.message.split(` [${cause.code}]`);
-    throw new EspalierError(cause.code, `component "${name}": ${what}`, {
-      ...(cause.fix !== undefined && { fix: cause.fix }),
-      cause,
-    });
+    throw cause instanceof EspalierError ? placed(`component "${name}"`, cause) : cause;
   }
 }
 
@@ -121,7 +117,7 @@ export function imageOf(state: StateTree, copyArrays: boolean): ComponentImage {
   });
   return {
     tree: JSON.stringify(tree),
-    leaves: leaves.sort((a, b) => width[b.dtype] - width[a.dtype]),
+    leaves: leaves.sort((a, b) => width(b.dtype) - width(a.dtype)),
     bytes: leaves.reduce((sum, leaf) => sum + leaf.bytes, 0),
   };
 }
@@ -140,16 +136,7 @@ function elementType(array: HostArray): DType {
   return array instanceof Uint32Array ? "u32" : "u8";
 }
 
-const width: Readonly<Record<DType, number>> = {
-  f64: 8,
-  f32: 4,
-  i32: 4,
-  u32: 4,
-  f16: 2,
-  bf16: 2,
-  u8: 1,
-  bool: 1,
-};
+const width = (dtype: DType): number => widthOf(nameOf(dtype)) ?? 1;
 
 /** The name of a leaf in the file: its path, as people write it. `path` is that path where it is known. */
 export function leafName(steps: readonly Step[], path: string = pathOf(steps)): string {

@@ -104,17 +104,7 @@ const blockSize = { bytes: 4 * 1024 * 1024, most: 8 };
  * written: waiting for one before the next is begun would take a turn of the event loop each, and a turn may take long
  * while training goes on.
  */
-export function blocksTo(
-  file: FileWriter,
-  size = blockSize,
-): {
-  /** Appends bytes. Returns once all are on their way; a failure is thrown here or by `flush`. */
-  add(bytes: number, fill: Fill): Promise<void>;
-  /** Appends memory where it is; see `writeInPlace` of writers. */
-  place(memory: MemoryInPlace, bytes: number): Promise<boolean>;
-  /** Hands over the last block and returns once the writer has taken everything. */
-  flush(): Promise<void>;
-} {
+export function blocksTo(file: FileWriter, size = blockSize) {
   let block: Uint8Array | undefined;
   let filled = 0;
   let filling: (Promise<unknown> | undefined)[] = [];
@@ -133,12 +123,14 @@ export function blocksTo(
     if (writes.length >= size.most) await writes.shift();
     return new Uint8Array(size.bytes);
   };
+  /** Hands over the last block and returns once the writer has taken everything. */
   const flush = async (): Promise<void> => {
     if (block) send(block.subarray(0, filled));
     await writes.at(-1);
   };
   return {
-    add: async (bytes, fill) => {
+    /** Appends bytes. Returns once all are on their way; a failure is thrown here or by `flush`. */
+    add: async (bytes: number, fill: Fill): Promise<void> => {
       for (let at = 0; at < bytes; ) {
         block ??= await room();
         const part = block.subarray(filled, filled + bytes - at);
@@ -150,7 +142,8 @@ export function blocksTo(
         if (filled === block.length) send(block);
       }
     },
-    place: async (memory, bytes) => {
+    /** Appends memory where it is; see `writeInPlace` of writers. */
+    place: async (memory: MemoryInPlace, bytes: number): Promise<boolean> => {
       await flush();
       return (await file.writeInPlace?.(memory, bytes)) ?? false;
     },

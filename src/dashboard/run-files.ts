@@ -56,9 +56,7 @@ export async function readCheckpoint(runs: Runs, id: string, name: string) {
   const { store, summary } = await findCheckpoint(runs, id, name);
   const parts = await store.partsOf(name);
   const inspected = await Promise.all(
-    parts.map(async (part) =>
-      inspectCheckpoint({ checkpoint: await Checkpoint.open(part, name), store: part }),
-    ),
+    parts.map(async (part) => inspectCheckpoint(await Checkpoint.open(part, name))),
   );
   const components = inspected.flatMap((each, rank) =>
     each.components.map(({ name: own, bytes, sha256, tensors, values }) => ({

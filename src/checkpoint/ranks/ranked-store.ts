@@ -74,10 +74,7 @@ export function rankedStore(directory: string, options: RankedStoreOptions): Par
   const { rank, ranks, patience = defaultPatience } = options;
   const root = node.path.resolve(directory);
   const machine = { fs: options.fs ?? nodeFileSystem, processes: options.processes ?? systemProcesses() };
-  const injected = {
-    ...(options.fs && { fs: options.fs }),
-    ...(options.processes && { processes: options.processes }),
-  };
+  const injected = { fs: options.fs, processes: options.processes };
   const whole = localStore(root, injected);
   const parts = Array.from({ length: ranks }, (_, r) => ({
     path: (name: string) => node.path.join(root, name, partName(r)),

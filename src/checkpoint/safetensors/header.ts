@@ -213,7 +213,9 @@ const widths: Readonly<Record<number, readonly string[]>> = {
   4: ["I32", "U32", "F32"],
   8: ["I64", "U64", "F64", "C64"],
 };
-const widthOf = (name: string): number | undefined =>
+
+/** Bytes of an element; undefined of a type that is unknown. */
+export const widthOf = (name: string): number | undefined =>
   [1, 2, 4, 8].find((width) => widths[width]?.includes(name));
 
 /** The error of a file that does not follow the format. */

@@ -1,6 +1,7 @@
 import { EspalierError, isPlainObject, node, shown } from "../../core/index.ts";
 import { type Device, type DType, type EngineChoice, isFloat, put, Tensor } from "../../engine/index.ts";
 import type { Params } from "../../nn/index.ts";
+import { placed } from "../json.ts";
 import { encodeHeader, nameOf } from "./header.ts";
 import { type HostTensor, type ReadableBytes, readHeader, readTensor, toFileBytes } from "./tensors.ts";
 
@@ -132,20 +133,10 @@ export async function withTensors<T>(
     const header = await readHeader(file);
     return await use([...header.tensors.keys()], (name) => readTensor(file, header, name));
   } catch (error) {
-    throw error instanceof EspalierError ? ofFile(path, error) : error;
+    throw error instanceof EspalierError && !error.message.includes(path) ? placed(path, error) : error;
   } finally {
     await handle.close();
   }
-}
-
-/** The same error, with the file's path. */
-function ofFile(path: string, error: EspalierError): EspalierError {
-  const [what = ""] = error.message.split(` [${error.code}]`);
-  if (what.includes(path)) return error;
-  return new EspalierError(error.code, `${path}: ${what}`, {
-    ...(error.fix !== undefined && { fix: error.fix }),
-    cause: error,
-  });
 }
 
 /** Refuses names that make no tree: one that is empty somewhere, or both a tensor and a level of others. */

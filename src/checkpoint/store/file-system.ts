@@ -90,17 +90,21 @@ export const nodeFileSystem: FileSystem = {
 
 /** Writes a small file so that it lasts. */
 export async function writeWhole(fs: FileSystem, path: string, text: string): Promise<void> {
-  const bytes = new TextEncoder().encode(text);
   const file = await fs.create(path);
   try {
-    for (let at = 0; at < bytes.length; ) {
-      const taken = await file.write(bytes.subarray(at), at);
-      if (taken === 0) throw Object.assign(new Error("nothing more was taken"), { code: "ENOSPC" });
-      at += taken;
-    }
+    await writeExactly(file, new TextEncoder().encode(text), 0);
     await file.sync();
   } finally {
     await file.close();
+  }
+}
+
+/** Writes all bytes at a position; an error where no more are taken. */
+export async function writeExactly(file: WritableFile, bytes: Uint8Array, position: number): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const more = await file.write(bytes.subarray(at), position + at);
+    if (more === 0) throw Object.assign(new Error("nothing more was taken"), { code: "ENOSPC" });
+    at += more;
   }
 }
 
@@ -116,7 +120,7 @@ export async function readWhole(fs: FileSystem, path: string): Promise<string> {
 
 /** So many bytes from a position; an error where the file ends before. */
 export async function readExactly(
-  file: { read(target: Uint8Array, position: number): Promise<number> },
+  file: Pick<ReadableFile, "read">,
   from: number,
   length: number,
   bytes: Uint8Array = new Uint8Array(length),

@@ -3,25 +3,6 @@ import { nodeFileSystem } from "./file-system.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
 import type { FileRecord } from "./store.ts";
 
-/** The calls of a file thread. Those for one file are done in the order in which they come. */
-export interface FileCalls {
-  /** Makes a small file that lasts. */
-  whole(file: { readonly path: string; readonly bytes: Uint8Array }): FileRecord;
-  create(path: string): void;
-  write(chunk: Uint8Array): void;
-  /** True if this thread can see memory that JavaScript does not own. */
-  sees(at: MemoryAt): boolean;
-  /** Writes such memory. */
-  writeAt(at: MemoryAt): void;
-  close(): FileRecord;
-  abandon(): void;
-  open(path: string): void;
-  /** Fills memory that both threads share. */
-  next(into: Uint8Array): void;
-  rest(): void;
-  finish(): string;
-}
-
 /** Memory by its address, and the module whose `view(address, bytes)` gives an ArrayBuffer of it. */
 export interface MemoryAt {
   readonly viewer: string;
@@ -29,7 +10,7 @@ export interface MemoryAt {
   readonly bytes: number;
 }
 
-export interface Request {
+interface Request {
   readonly id: number;
   readonly file: number;
   readonly call: keyof FileCalls;
@@ -44,66 +25,67 @@ export interface Answer {
 
 /** The work of a file thread: writes, reads and hashes files, as file-threads.ts asks it to. */
 export function runThread(): void {
-  const files = new Map<number, OpenFile>();
+  const files = new Map<number, FileCalls>();
+  /** By file: the call under way and those that wait for it. Never rejects. */
+  const turns = new Map<number, Promise<unknown>>();
+  const answer = (what: Answer): void => node.workerThreads.parentPort?.postMessage(what);
   node.workerThreads.parentPort?.on("message", ({ id, file, call, argument }: Request) => {
-    const open = files.get(file) ?? new OpenFile();
-    files.set(file, open);
-    open.do(call, argument).then(
+    const calls = files.get(file) ?? fileCalls();
+    files.set(file, calls);
+    const act = calls[call] as (argument: unknown) => Promise<unknown>;
+    const done = (turns.get(file) ?? Promise.resolve()).then(() => act(argument));
+    const forget = (): void => {
+      files.delete(file);
+      turns.delete(file);
+    };
+    const turn = done.then(
       (result) => {
-        if (["whole", "close", "abandon", "finish"].includes(call)) files.delete(file);
-        node.workerThreads.parentPort?.postMessage({ id, result } satisfies Answer);
+        if (["whole", "close", "abandon", "finish"].includes(call)) forget();
+        answer({ id, result });
       },
-      (error: NodeJS.ErrnoException) => {
-        if (["whole", "create", "open"].includes(call)) files.delete(file);
-        const failure = { message: error.message, code: error.code };
-        node.workerThreads.parentPort?.postMessage({ id, failure } satisfies Answer);
+      ({ message, code }: NodeJS.ErrnoException) => {
+        if (["whole", "create", "open"].includes(call)) forget();
+        answer({ id, failure: { message, code } });
       },
     );
+    turns.set(file, turn);
   });
 }
 
-class OpenFile {
-  #writer: HashedWriter | undefined;
-  #reader: HashedReader | undefined;
-  /** The call under way and those that wait for it. Never rejects. */
-  #turn: Promise<unknown> = Promise.resolve();
+export type FileCalls = ReturnType<typeof fileCalls>;
 
-  do(call: keyof FileCalls, argument: unknown): Promise<unknown> {
-    const done = this.#turn.then(() => this.#do(call, argument));
-    this.#turn = done.catch(() => undefined);
-    return done;
-  }
-
-  async #do(call: keyof FileCalls, argument: unknown): Promise<unknown> {
-    switch (call) {
-      case "whole":
-        return writeSmall(argument as Parameters<FileCalls["whole"]>[0]);
-      case "create":
-        this.#writer = hashedWriter(await nodeFileSystem.create(argument as string));
-        return;
-      case "open":
-        this.#reader = hashedReader(await nodeFileSystem.open(argument as string));
-        return;
-      case "sees":
-        return view(argument as MemoryAt).byteLength === (argument as MemoryAt).bytes;
-      case "write":
-        return opened(this.#writer).write(argument as Uint8Array);
-      case "writeAt":
-        return opened(this.#writer).write(view(argument as MemoryAt));
-      case "next":
-        return opened(this.#reader).next(argument as Uint8Array);
-      case "rest":
-      case "finish":
-        return opened(this.#reader)[call]();
-      case "close":
-      case "abandon":
-        return opened(this.#writer)[call]();
-    }
-  }
+/** The calls of a file thread for one file. They are done in the order in which they come. */
+function fileCalls() {
+  let writer: HashedWriter | undefined;
+  let reader: HashedReader | undefined;
+  return {
+    whole: async (file: SmallFile) => writeSmall(file),
+    create: async (path: string) => {
+      writer = hashedWriter(await nodeFileSystem.create(path));
+    },
+    write: async (chunk: Uint8Array) => opened(writer).write(chunk),
+    /** True if this thread can see memory that JavaScript does not own. */
+    sees: async (at: MemoryAt) => view(at).byteLength === at.bytes,
+    writeAt: async (at: MemoryAt) => opened(writer).write(view(at)),
+    close: async () => opened(writer).close(),
+    abandon: async () => opened(writer).abandon(),
+    open: async (path: string) => {
+      reader = hashedReader(await nodeFileSystem.open(path));
+    },
+    /** Fills memory that both threads share. */
+    next: async (into: Uint8Array) => opened(reader).next(into),
+    rest: async () => opened(reader).rest(),
+    finish: async () => opened(reader).finish(),
+  };
 }
 
-/** Without a turn between its steps. */
-function writeSmall({ path, bytes }: Parameters<FileCalls["whole"]>[0]): FileRecord {
+interface SmallFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Makes a file that lasts, without a turn between its steps. */
+function writeSmall({ path, bytes }: SmallFile): FileRecord {
   const { fs, crypto } = node;
   const file = fs.openSync(path, "wx");
   try {

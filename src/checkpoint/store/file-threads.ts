@@ -3,7 +3,7 @@ import { codeOf, node } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
 import { nodeFileSystem } from "./file-system.ts";
 import type { Answer, FileCalls, MemoryAt } from "./file-thread-main.ts";
-import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
+import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, hashOf } from "./hashed.ts";
 
 // Files are written, read and hashed on threads of their own, so that training goes on beside it:
 //
@@ -106,16 +106,8 @@ export async function openHashed(path: string): Promise<HashedReader> {
 }
 
 /** The sha256 of a file. */
-export async function hashFile(path: string): Promise<string> {
-  const reader = await openHashed(path);
-  try {
-    await reader.rest();
-  } catch (error) {
-    await reader.finish().catch(() => undefined);
-    throw error;
-  }
-  return reader.finish();
-}
+export const hashFile = async (path: string): Promise<string> =>
+  hashOf(await openHashed(path), (reader) => reader.rest());
 
 /** Moved to the other thread without a copy, except where it is a part of a larger memory. */
 function sendable(chunk: Uint8Array): Uint8Array {
@@ -128,7 +120,7 @@ type FileCall = <C extends keyof FileCalls>(
   call: C,
   argument?: Parameters<FileCalls[C]>[0],
   moved?: readonly Transferable[],
-) => Promise<ReturnType<FileCalls[C]>>;
+) => Promise<Awaited<ReturnType<FileCalls[C]>>>;
 
 /** A thread that works on files. It keeps the process alive only while it is waited for. */
 export class FileThread {

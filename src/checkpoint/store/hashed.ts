@@ -1,4 +1,4 @@
-import type { ReadableFile, WritableFile } from "./file-system.ts";
+import { type ReadableFile, readExactly, type WritableFile, writeExactly } from "./file-system.ts";
 import type { FileRecord, FileWriter } from "./store.ts";
 
 /** Bytes that are hashed while the system writes or reads as many: enough for full speed, few enough to overlap. */
@@ -34,13 +34,9 @@ export function hashedWriter(file: WritableFile): HashedWriter {
     failure ??= { error };
   };
   const append = async (part: Uint8Array): Promise<void> => {
-    const writing = file.write(part, bytes);
+    const writing = writeExactly(file, part, bytes);
     hash.update(part);
-    for (let done = await writing; done < part.byteLength; ) {
-      const more = await file.write(part.subarray(done), bytes + done);
-      if (more === 0) throw Object.assign(new Error("nothing more was taken"), { code: "ENOSPC" });
-      done += more;
-    }
+    await writing;
     bytes += part.byteLength;
     if (bytes - synced < syncEvery || syncing) return;
     synced = bytes;
@@ -76,14 +72,10 @@ export function hashedWriter(file: WritableFile): HashedWriter {
 export function hashedReader(file: ReadableFile): HashedReader {
   const hash = newHash();
   let at = 0;
-  const fill = async (part: Uint8Array): Promise<void> => {
+  const fill = (part: Uint8Array): Promise<unknown> => {
     const from = at;
     at += part.byteLength;
-    for (let done = 0; done < part.byteLength; ) {
-      const more = await file.read(part.subarray(done), from + done);
-      if (more === 0) throw Object.assign(new Error("the file ended early"), { code: "TRUNCATED" });
-      done += more;
-    }
+    return readExactly(file, from, part.byteLength, part);
   };
   /** Reads parts in order; each is hashed while the one after it is read. */
   const readParts = async (count: number, part: (i: number) => Uint8Array): Promise<void> => {
@@ -117,6 +109,20 @@ export function hashedReader(file: ReadableFile): HashedReader {
       return hash.digest("hex");
     },
   };
+}
+
+/** Reads a file in order and gives the sha256 of what was read. */
+export async function hashOf(
+  reader: HashedReader,
+  read: (reader: HashedReader) => Promise<void>,
+): Promise<string> {
+  try {
+    await read(reader);
+  } catch (error) {
+    await reader.finish().catch(() => undefined);
+    throw error;
+  }
+  return reader.finish();
 }
 
 const newHash = () => process.getBuiltinModule("node:crypto").createHash("sha256");

@@ -1,7 +1,7 @@
 import { EspalierError, node } from "../../core/index.ts";
 import { type FileSystem, nodeFileSystem, readExactly, trying } from "./file-system.ts";
 import { createHashed, openHashed } from "./file-threads.ts";
-import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
+import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, hashOf } from "./hashed.ts";
 import { isLeftover, type Processes, systemProcesses, takeLock, temporaryPrefix } from "./lock.ts";
 import {
   alreadyThere,
@@ -17,9 +17,9 @@ export interface LocalStoreOptions {
   /** Takes over locks of processes on other machines, which cannot be seen from here. Default: false. */
   readonly takeOver?: boolean;
   /** Another file system, for tests. Files are then written and hashed on this thread. */
-  readonly fs?: FileSystem;
+  readonly fs?: FileSystem | undefined;
   /** Other processes, for tests. */
-  readonly processes?: Processes;
+  readonly processes?: Processes | undefined;
 }
 
 /**
@@ -193,45 +193,30 @@ export async function writeCheckpoint({
 /** Opens a file of a checkpoint for reading. */
 async function localFile(fs: FileSystem, threads: boolean, path: string): Promise<StoredFile> {
   const file = await trying("opening", path, () => fs.open(path));
-  const inOrder = async (): Promise<HashedReader> =>
-    threads ? openHashed(path) : hashedReader(await fs.open(path));
+  const hashed = (read: (reader: HashedReader) => Promise<void>): Promise<string> =>
+    trying("reading", path, async () =>
+      hashOf(threads ? await openHashed(path) : hashedReader(await fs.open(path)), read),
+    );
   return {
     size: file.size,
     read: (from, length, into) => trying("reading", path, () => readExactly(file, from, length, into)),
     readHashed: (lengths, take) =>
-      trying("reading", path, async () => {
-        const reader = await inOrder();
-        let sha256 = "";
-        try {
-          // One is on its way while the one before is taken, in two memories that take turns.
-          const longest = lengths.reduce((most, length) => Math.max(most, length), 0);
-          const two = [0, 1].map(() => (threads ? new SharedArrayBuffer(longest) : new ArrayBuffer(longest)));
-          const place = (i: number) => new Uint8Array(two[i % 2] as ArrayBufferLike, 0, lengths[i]);
-          let coming = lengths.length > 0 ? reader.next(place(0)) : undefined;
-          for (let i = 0; i < lengths.length; i++) {
-            await coming;
-            if (i + 1 < lengths.length) {
-              coming = reader.next(place(i + 1));
-              coming.catch(() => undefined);
-            }
-            take(place(i), i);
+      hashed(async (reader) => {
+        // One is on its way while the one before is taken, in two memories that take turns.
+        const longest = lengths.reduce((most, length) => Math.max(most, length), 0);
+        const two = [0, 1].map(() => (threads ? new SharedArrayBuffer(longest) : new ArrayBuffer(longest)));
+        const place = (i: number) => new Uint8Array(two[i % 2] as ArrayBufferLike, 0, lengths[i]);
+        let coming = lengths.length > 0 ? reader.next(place(0)) : undefined;
+        for (let i = 0; i < lengths.length; i++) {
+          await coming;
+          if (i + 1 < lengths.length) {
+            coming = reader.next(place(i + 1));
+            coming.catch(() => undefined);
           }
-        } finally {
-          sha256 = await reader.finish();
+          take(place(i), i);
         }
-        return sha256;
       }),
-    hash: () =>
-      trying("reading", path, async () => {
-        const reader = await inOrder();
-        let sha256 = "";
-        try {
-          await reader.rest();
-        } finally {
-          sha256 = await reader.finish();
-        }
-        return sha256;
-      }),
+    hash: () => hashed((reader) => reader.rest()),
     close: () => file.close(),
   };
 }

@@ -1,4 +1,4 @@
-import { EspalierError, node } from "../../core/index.ts";
+import { EspalierError, hex, sha256 } from "../../core/index.ts";
 import {
   alreadyThere,
   type CheckpointStore,
@@ -71,10 +71,7 @@ function writer(commit: (files: ReadonlyMap<string, Uint8Array>) => void): Check
         close: async () => {
           const bytes = Buffer.concat(chunks);
           files.set(name, bytes);
-          return {
-            bytes: bytes.length,
-            sha256: node.crypto.createHash("sha256").update(bytes).digest("hex"),
-          };
+          return { bytes: bytes.length, sha256: hashOf(bytes) };
         },
       };
     },
@@ -82,6 +79,8 @@ function writer(commit: (files: ReadonlyMap<string, Uint8Array>) => void): Check
     abort: async () => files.clear(),
   };
 }
+
+const hashOf = (bytes: Uint8Array): string => hex(sha256().update(bytes).digest());
 
 function storedFile(bytes: Uint8Array, path: string): StoredFile {
   const read = (from: number, length: number, into: Uint8Array = new Uint8Array(length)): Uint8Array => {
@@ -99,9 +98,9 @@ function storedFile(bytes: Uint8Array, path: string): StoredFile {
         take(read(at, length), i);
         at += length;
       });
-      return node.crypto.createHash("sha256").update(bytes).digest("hex");
+      return hashOf(bytes);
     },
-    hash: async () => node.crypto.createHash("sha256").update(bytes).digest("hex"),
+    hash: async () => hashOf(bytes),
     close: async () => undefined,
   };
 }

@@ -1,4 +1,4 @@
-import type { S3Client } from "@aws-sdk/client-s3";
+import type { S3 } from "@aws-sdk/client-s3";
 import { EspalierError, environmentVariable } from "../../core/index.ts";
 import { missingFile } from "./store.ts";
 
@@ -35,13 +35,6 @@ const longestDelay = 5000;
 /** Milliseconds for a connection to be made, and for which one may be silent. */
 const timeouts = { connectionTimeout: 10_000, socketTimeout: 60_000 };
 
-type Sdk = typeof import("@aws-sdk/client-s3");
-
-interface Opened {
-  readonly sdk: Sdk;
-  readonly client: S3Client;
-}
-
 /**
  * The objects of a bucket whose keys begin with a prefix. It has the few requests that a store needs: they are repeated
  * while the server is away, and failures say what to do.
@@ -72,23 +65,18 @@ export class S3Objects {
   /** Writes an object: it is there as a whole or not at all. */
   async put(key: string, body: Uint8Array | string): Promise<void> {
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-    await this.#send("writing", key, ({ sdk, client }, at) =>
-      client.send(new sdk.PutObjectCommand({ ...at, Body: bytes })),
-    );
+    await this.#send("writing", key, (s3, at) => s3.putObject({ ...at, Body: bytes }));
   }
 
   async size(key: string): Promise<number> {
-    const { ContentLength } = await this.#send("reading", key, ({ sdk, client }, at) =>
-      client.send(new sdk.HeadObjectCommand(at)),
-    );
-    return ContentLength ?? 0;
+    return (await this.#send("reading", key, (s3, at) => s3.headObject(at))).ContentLength ?? 0;
   }
 
   /** Bytes of an object. A body that breaks off is requested again: the SDK repeats only what fails before it. */
   read(key: string, from: number, length: number): Promise<Uint8Array> {
-    return this.#send("reading", key, async ({ sdk, client }, at) => {
+    return this.#send("reading", key, async (s3, at) => {
       const range = `bytes=${from}-${from + length - 1}`;
-      const { Body } = await client.send(new sdk.GetObjectCommand({ ...at, Range: range }));
+      const { Body } = await s3.getObject({ ...at, Range: range });
       const bytes = (await Body?.transformToByteArray()) ?? new Uint8Array();
       // A server may give more than was asked for, and gives less where the object is shorter.
       if (bytes.length >= length) return bytes.subarray(0, length);
@@ -98,8 +86,8 @@ export class S3Objects {
 
   /** An object that is small enough to be read at once. */
   whole(key: string): Promise<Uint8Array> {
-    return this.#send("reading", key, async ({ sdk, client }, at) => {
-      const { Body } = await client.send(new sdk.GetObjectCommand(at));
+    return this.#send("reading", key, async (s3, at) => {
+      const { Body } = await s3.getObject(at);
       return (await Body?.transformToByteArray()) ?? new Uint8Array();
     });
   }
@@ -108,14 +96,8 @@ export class S3Objects {
   async list(begin: string): Promise<readonly S3Entry[]> {
     const found: S3Entry[] = [];
     for (let after: string | undefined; ; ) {
-      const { Contents = [], IsTruncated } = await this.#send("listing", begin, ({ sdk, client }, at) =>
-        client.send(
-          new sdk.ListObjectsV2Command({
-            Bucket: at.Bucket,
-            Prefix: at.Key,
-            ...(after !== undefined && { StartAfter: after }),
-          }),
-        ),
+      const { Contents = [], IsTruncated } = await this.#send("listing", begin, (s3, { Bucket, Key }) =>
+        s3.listObjectsV2({ Bucket, Prefix: Key, ...(after !== undefined && { StartAfter: after }) }),
       );
       for (const { Key = "", LastModified } of Contents)
         found.push({ key: Key.slice(this.#prefix.length), modified: LastModified?.getTime() ?? 0 });
@@ -126,25 +108,18 @@ export class S3Objects {
 
   /** Removes objects. One that is not there is no error. One by one: not all servers agree on how to remove many. */
   async remove(keys: readonly string[]): Promise<void> {
-    await Promise.all(
-      keys.map((key) =>
-        this.#send("removing", key, ({ sdk, client }, at) => client.send(new sdk.DeleteObjectCommand(at))),
-      ),
-    );
+    await Promise.all(keys.map((key) => this.#send("removing", key, (s3, at) => s3.deleteObject(at))));
   }
 
   /** Begins an object in parts, and gives the upload's id. */
   async startUpload(key: string): Promise<string> {
-    const { UploadId = "" } = await this.#send("writing", key, ({ sdk, client }, at) =>
-      client.send(new sdk.CreateMultipartUploadCommand(at)),
-    );
-    return UploadId;
+    return (await this.#send("writing", key, (s3, at) => s3.createMultipartUpload(at))).UploadId ?? "";
   }
 
   /** Writes a part and gives its tag. Parts are numbered from 1. */
   async putPart(key: string, id: string, number: number, body: Uint8Array): Promise<string> {
-    const { ETag = "" } = await this.#send("writing", key, ({ sdk, client }, at) =>
-      client.send(new sdk.UploadPartCommand({ ...at, UploadId: id, PartNumber: number, Body: body })),
+    const { ETag = "" } = await this.#send("writing", key, (s3, at) =>
+      s3.uploadPart({ ...at, UploadId: id, PartNumber: number, Body: body }),
     );
     return ETag;
   }
@@ -153,10 +128,8 @@ export class S3Objects {
   async finishUpload(key: string, id: string, tags: readonly string[], bytes: number): Promise<void> {
     const parts = tags.map((ETag, i) => ({ ETag, PartNumber: i + 1 }));
     try {
-      await this.#send("writing", key, ({ sdk, client }, at) =>
-        client.send(
-          new sdk.CompleteMultipartUploadCommand({ ...at, UploadId: id, MultipartUpload: { Parts: parts } }),
-        ),
+      await this.#send("writing", key, (s3, at) =>
+        s3.completeMultipartUpload({ ...at, UploadId: id, MultipartUpload: { Parts: parts } }),
       );
     } catch (error) {
       // Its answer may have been lost: repeated, it finds no upload, because it is done.
@@ -166,15 +139,15 @@ export class S3Objects {
 
   /** Gives up an upload. A server that cannot do so forgets it by the bucket's lifecycle rules, if at all. */
   async abortUpload(key: string, id: string): Promise<void> {
-    await this.#send("removing", key, ({ sdk, client }, at) =>
-      client.send(new sdk.AbortMultipartUploadCommand({ ...at, UploadId: id })),
-    ).catch(unlessUnsupported);
+    await this.#send("removing", key, (s3, at) => s3.abortMultipartUpload({ ...at, UploadId: id })).catch(
+      unlessUnsupported,
+    );
   }
 
   /** Gives up all uploads whose keys begin so: those of writers that were killed. */
   async abortUploads(begin: string): Promise<void> {
-    const found = await this.#send("listing", begin, ({ sdk, client }, at) =>
-      client.send(new sdk.ListMultipartUploadsCommand({ Bucket: at.Bucket, Prefix: at.Key })),
+    const found = await this.#send("listing", begin, (s3, { Bucket, Key }) =>
+      s3.listMultipartUploads({ Bucket, Prefix: Key }),
     ).catch(unlessUnsupported);
     for (const { Key = "", UploadId = "" } of found?.Uploads ?? [])
       await this.abortUpload(Key.slice(this.#prefix.length), UploadId);
@@ -187,11 +160,11 @@ export class S3Objects {
   #send<T>(
     what: string,
     key: string,
-    request: (opened: Opened, at: { readonly Bucket: string; readonly Key: string }) => Promise<T>,
+    request: (s3: S3, at: { readonly Bucket: string; readonly Key: string }) => Promise<T>,
   ): Promise<T> {
     const at = { Bucket: this.#bucket, Key: `${this.#prefix}${key}` };
     return this.#connection.send(
-      (opened) => request(opened, at),
+      (s3) => request(s3, at),
       (error) => failure(`${what} ${this.#path(key)}`, this.#path(key), at.Bucket, error),
     );
   }
@@ -200,7 +173,7 @@ export class S3Objects {
 /** The client of a server, made at the first request. */
 export class Connection {
   readonly #settings: S3Settings;
-  #opened: Promise<Opened> | undefined;
+  #opened: Promise<S3> | undefined;
   /** The server's time in its newest answer, and when that came by a clock of this process that only measures. */
   #clock: { readonly server: number; readonly at: number } | undefined;
 
@@ -214,7 +187,7 @@ export class Connection {
   }
 
   /** Sends a request, again and again for `patience` seconds if it fails for a reason that passes. */
-  async send<T>(request: (opened: Opened) => Promise<T>, told: (error: unknown) => Error): Promise<T> {
+  async send<T>(request: (s3: S3) => Promise<T>, told: (error: unknown) => Error): Promise<T> {
     const end = performance.now() + this.#settings.patience * 1000;
     for (let delay = firstDelay; ; delay = Math.min(2 * delay, longestDelay)) {
       try {
@@ -228,7 +201,7 @@ export class Connection {
     }
   }
 
-  #open(): Promise<Opened> {
+  #open(): Promise<S3> {
     this.#opened ??= this.#connect().catch((error: unknown) => {
       this.#opened = undefined;
       throw error;
@@ -236,7 +209,7 @@ export class Connection {
     return this.#opened;
   }
 
-  async #connect(): Promise<Opened> {
+  async #connect(): Promise<S3> {
     const sdk = await loadSdk();
     const { endpoint, region, credentials } = this.#settings;
     const elsewhere =
@@ -244,7 +217,7 @@ export class Connection {
     // Servers other than Amazon's take any region, and few have a host name for each bucket.
     const inRegion =
       region ?? (elsewhere === undefined ? undefined : (environmentVariable("AWS_REGION") ?? "us-east-1"));
-    const client = new sdk.S3Client({
+    const client = new sdk.S3({
       forcePathStyle: this.#settings.pathStyle ?? elsewhere !== undefined,
       requestHandler: timeouts,
       followRegionRedirects: true,
@@ -265,14 +238,14 @@ export class Connection {
       },
       { step: "deserialize", priority: "low", name: "espalierServerTime" },
     );
-    return { sdk, client };
+    return client;
   }
 }
 
-async function loadSdk(): Promise<Sdk> {
+async function loadSdk(): Promise<typeof import("@aws-sdk/client-s3")> {
   // By a value that bundlers cannot know: most programs do not have it.
   const name = "@aws-sdk/client-s3";
-  return (import(/* @vite-ignore */ name) as Promise<Sdk>).catch((cause: unknown) => {
+  return import(/* @vite-ignore */ name).catch((cause: unknown) => {
     throw new EspalierError(
       "PACKAGE_MISSING",
       `stores on S3 need the package ${name}, which cannot be loaded`,

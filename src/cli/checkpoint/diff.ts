@@ -3,7 +3,7 @@ import {
   type OpenComponent,
   readTensor,
   type SavedLeaf,
-  withComponent,
+  savedLeaves,
 } from "../../checkpoint/index.ts";
 import { didYouMean, EspalierError, numberText, tableLines } from "../../core/index.ts";
 import type { HostArray } from "../../engine/index.ts";
@@ -74,15 +74,15 @@ function diffComponent(
 ): Promise<readonly LeafDifference[]> {
   const [x, y] = [a, b].map(({ checkpoint }) => checkpoint.manifest.components[component]?.sha256);
   if (x === y) return Promise.resolve([]);
-  return withComponent(a, component, (left) =>
-    withComponent(b, component, (right) => diffLeaves(left, right)),
+  return a.checkpoint.withComponent(component, (left) =>
+    b.checkpoint.withComponent(component, (right) => diffLeaves(left, right)),
   );
 }
 
 async function diffLeaves(left: OpenComponent, right: OpenComponent): Promise<readonly LeafDifference[]> {
-  const others = new Map(right.leaves.map((leaf) => [leaf.path, leaf]));
+  const others = new Map(savedLeaves(right.header).map((leaf) => [leaf.path, leaf]));
   const found: LeafDifference[] = [];
-  for (const leaf of left.leaves) {
+  for (const leaf of savedLeaves(left.header)) {
     const other = others.get(leaf.path);
     others.delete(leaf.path);
     const sides = [sideText(leaf), other && sideText(other)] as const;

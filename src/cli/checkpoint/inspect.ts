@@ -73,6 +73,7 @@ export async function inspect(path: string, asJson: boolean): Promise<string> {
     const listed = await inspectStore(store);
     return asJson ? JSON.stringify(listed, null, 2) : printableText(storeText(store.location, listed));
   }
-  const inspected = await inspectCheckpoint(await openCheckpoint(path));
+  const { checkpoint } = await openCheckpoint(path);
+  const inspected = await inspectCheckpoint(checkpoint);
   return asJson ? JSON.stringify(inspected, null, 2) : printableText(inspectText(inspected));
 }

@@ -11,6 +11,7 @@ import {
   option,
   printable,
   resolveOptions,
+  type Settings,
   systemClock,
 } from "../../core/index.ts";
 import type { HookHost } from "../../hooks/index.ts";
@@ -134,9 +135,7 @@ const aliveFor = 30_000;
 
 class RunControl {
   readonly #files: ControlFiles | undefined;
-  readonly #replay: readonly ControlRecord[] | undefined;
-  readonly #pollEvery: number;
-  readonly #givenClock: Clock | undefined;
+  readonly #settings: Settings<typeof table>;
   #clock: Clock = systemClock;
   #warn: (text: string) => void = () => undefined;
   #memory = nothing;
@@ -155,11 +154,10 @@ class RunControl {
   readonly #writer: NewestWriter<() => ControlState>;
   #written = Number.NEGATIVE_INFINITY;
 
-  constructor({ directory, replay, pollEvery, clock }: ReturnType<typeof resolveOptions<typeof table>>) {
+  constructor(settings: Settings<typeof table>) {
+    const { directory } = settings;
+    this.#settings = settings;
     this.#files = directory === undefined ? undefined : new ControlFiles(directory);
-    this.#replay = replay;
-    this.#pollEvery = pollEvery;
-    this.#givenClock = clock;
     this.#writer = new NewestWriter(
       (state) => replace((this.#files as ControlFiles).state, state()),
       (cause) => this.#warn(`the state of control cannot be written: ${textOf(cause)}`),
@@ -173,7 +171,7 @@ class RunControl {
       if (this.#waiting.length > 0) return [{ unit: "batches", at: batches + 1 }];
       return this.#pending.slice(0, 1).map(({ counters }) => ({ unit: "batches", at: counters.batches }));
     },
-    describe: () => (this.#replay ? "where the journal says so" : "when somebody asks"),
+    describe: () => (this.#settings.replay ? "where the journal says so" : "when somebody asks"),
     units: ["batches"],
   });
 
@@ -196,7 +194,7 @@ class RunControl {
   };
 
   register(host: HookHost): void {
-    this.#clock = this.#givenClock ?? host.clock;
+    this.#clock = this.#settings.clock ?? host.clock;
     this.#warn = (text) => host.warn(`${hookName}: ${text}`);
     this.#memory = nothing;
     this.#context = undefined;
@@ -216,7 +214,7 @@ class RunControl {
       else this.#warn(`${name} was set to ${value}, and the task has no such ramp any more`);
     for (const [name, enabled] of Object.entries(this.#memory.hooks)) this.#switch(name, enabled);
     const records =
-      this.#replay?.toSorted((a, b) => a.counters.batches - b.counters.batches) ??
+      this.#settings.replay?.toSorted((a, b) => a.counters.batches - b.counters.batches) ??
       this.#journal(counters.batches);
     const { at, count } = this.#memory;
     let here = 0;
@@ -253,7 +251,7 @@ class RunControl {
     this.#timer = setInterval(() => {
       void this.#look(files);
       if (!this.#paused && this.#clock.now() - this.#written > freshFor.running) this.#tell();
-    }, this.#pollEvery);
+    }, this.#settings.pollEvery);
     this.#timer.unref();
   }
 
@@ -314,7 +312,7 @@ class RunControl {
     this.#tell();
     while (this.#waiting.length === 0 && !isToEnd(context)) {
       // Not the timer of training, which does not keep the process alive.
-      await new Promise((resolve) => setTimeout(resolve, this.#pollEvery));
+      await new Promise((resolve) => setTimeout(resolve, this.#settings.pollEvery));
       if (this.#files) await this.#look(this.#files);
       const now = this.#clock.now();
       if (now - this.#written > freshFor.paused) this.#tell();
@@ -490,37 +488,19 @@ class RunControl {
   }
 
   async #repeat(request: ControlRecord["request"], context: TrainerContext, atStart: boolean): Promise<void> {
-    switch (request.action) {
-      case "stop":
-        // A run that went on afterwards goes on.
-        if (!this.#pending.some(({ counters }) => counters.batches > context.counters.batches))
-          context.stop(stopReason(request));
-        return;
-      case "checkpoint":
-        // A run that begins here has one of here.
-        if (this.#replay || atStart) return;
-        await this.#tryAgain(request, () => this.#act(request, context));
-        return;
-      case "evaluate":
-        await this.#tryAgain(request, () => this.#act(request, context));
-        return;
-      case "set":
-        this.#setRamp(request.ramp, request.value, context);
-        return;
-      case "enable":
-      case "disable": {
-        const enabled = request.action === "enable";
-        this.#memory = { ...this.#memory, hooks: { ...this.#memory.hooks, [request.hook]: enabled } };
-        if (!this.#switch(request.hook, enabled))
-          this.#warn(`the journal says "${actionText(request)}", and this run has no such hook`);
-        return;
-      }
+    const { action } = request;
+    if (action === "stop") {
+      // A run that went on afterwards goes on.
+      if (!this.#pending.some(({ counters }) => counters.batches > context.counters.batches))
+        context.stop(stopReason(request));
+      return;
     }
-  }
-
-  async #tryAgain(request: ControlRequest, act: () => Promise<unknown>): Promise<void> {
+    // A run that was paused goes on, and one that begins here has a checkpoint of here.
+    if (action === "unreadable" || action === "pause" || action === "resume") return;
+    if (action === "checkpoint" && (this.#settings.replay || atStart)) return;
+    if (action === "set") return this.#setRamp(request.ramp, request.value, context);
     try {
-      await act();
+      await this.#act(request, context);
     } catch (error) {
       this.#warn(`the journal says "${actionText(request)}": ${textOf(error)}`);
     }

@@ -1,6 +1,5 @@
 import {
   badOption,
-  checkOptions,
   countInWords,
   EspalierError,
   isPlainObject,
@@ -9,17 +8,11 @@ import {
   type Options,
   option,
   resolveOptions,
-  type Settings,
   shown,
 } from "../../core/index.ts";
-import type { Stateful, StateTree } from "../../state/index.ts";
-import {
-  type GradientHealth,
-  gradientHealth,
-  type TrainerContext,
-  type TrainerHook,
-} from "../../trainer/index.ts";
-import { type JudgedRow, lastWords, metricMissing, RowWatch, watchState } from "./monitor.ts";
+import type { StateTree } from "../../state/index.ts";
+import { type GradientHealth, gradientHealth, type TrainerHook } from "../../trainer/index.ts";
+import { type JudgedRow, type MonitorRecord, metricMissing, monitorHook } from "./monitor.ts";
 
 /** A reason to halt a run. `notFinite`: NaN or infinite. */
 export type Ailment = "notFinite" | "exploding" | "vanishing";
@@ -53,21 +46,18 @@ const table = {
     {},
   ),
 };
-const after = option.either(
-  option.integer({ min: 1 }),
-  option.made<false>("false", (value) => value === false, {}),
-  {},
-);
-const haltTable = { notFinite: after, exploding: after, vanishing: after };
+const after = <D extends number | false>(value: D) =>
+  option.either(
+    option.integer({ min: 1 }),
+    option.made<false>("false", (given) => given === false, {}),
+    { default: value },
+  );
+const haltTable = { notFinite: after(3), exploding: after(false), vanishing: after(false) };
 
 /** Options of {@link gradientMonitor}. */
 export interface GradientMonitorOptions extends Options<typeof table> {}
 
-/** The options with everything filled in. */
-interface GradientSettings extends Omit<Settings<typeof table>, "halt"> {
-  /** Infinity for never. */
-  readonly halt: Readonly<Record<Ailment, number>>;
-}
+type GradientSettings = ReturnType<typeof settingsOf>;
 
 /**
  * Looks at the gradient norm of every update and says where gradients vanish, explode, are not a number or infinite:
@@ -92,55 +82,28 @@ interface GradientSettings extends Omit<Settings<typeof table>, "halt"> {
 export function gradientMonitor(options: GradientMonitorOptions = {}): TrainerHook {
   const settings = settingsOf(options);
   const { name } = settings;
-  let warn: (text: string) => void = () => undefined;
-  const record = new GradientRecord(settings, (text) => warn(text));
-  const watch = new RowWatch({
+  const record = new GradientRecord(settings);
+  return monitorHook({
+    name,
     names: settings.values,
-    judge: (row) => record.judge(row),
     missing: metricMissing(
       "gradient monitor",
       "have gradient norms reported: supervisedTask({ ..., monitor: { gradients: true } }); or name in `values` what the task reports",
     ),
+    record,
+    tell: (context) => {
+      if (!record.health) return;
+      const named = Object.entries(record.counts).map(([symptom, count]) => [`${name}.${symptom}`, count]);
+      context.log(Object.fromEntries(named), "health");
+    },
+    slot: gradientHealth,
+    provide: ({ slots }) => {
+      if (record.health) slots.set(gradientHealth, record.health);
+    },
   });
-  /** In its own name also where a child of it asks. */
-  let context: TrainerContext | undefined;
-  const tell = (): void => {
-    const { health, counts } = record;
-    if (!context || !health) return;
-    const named = Object.entries(counts).map(([symptom, count]) => [`${name}.${symptom}`, count]);
-    context.log(Object.fromEntries(named), "health");
-  };
-  const provide = (): void => {
-    const { health } = record;
-    if (context && health) context.slots.set(gradientHealth, health);
-  };
-  return {
-    name,
-    provides: [gradientHealth],
-    state: watchState(watch, record),
-    onRegister: (host) => {
-      warn = (text) => host.warn(`${name}: ${text}`);
-      context = undefined;
-      watch.clear();
-      record.clear();
-    },
-    onBatchesEnd: (given) => {
-      context = given;
-      const told = watch.look(given, tell);
-      if (!given.slots.isWanted(gradientHealth)) return told;
-      // A failure of the judge is raised at the next event, as it is where nothing waits.
-      return Promise.all([told, watch.settle().catch(() => undefined)]).then(provide);
-    },
-    children: [
-      lastWords(name, watch, () => {
-        provide();
-        tell();
-      }),
-    ],
-  };
 }
 
-function settingsOf(options: GradientMonitorOptions): GradientSettings {
+function settingsOf(options: GradientMonitorOptions) {
   const { halt = {}, ...settings } = resolveOptions(kind, options, table);
   const { vanishing, exploding } = settings;
   if (!(exploding > vanishing))
@@ -149,21 +112,8 @@ function settingsOf(options: GradientMonitorOptions): GradientSettings {
       `exploding is ${shown(exploding)}, and vanishing is ${vanishing}`,
       "give a norm above that at which gradients vanish, such as 10",
     );
-  const never = Number.POSITIVE_INFINITY;
-  if (halt === false) return { ...settings, halt: { notFinite: never, exploding: never, vanishing: never } };
-  checkOptions(`${kind}: halt`, halt, haltTable);
-  const limit = (ailment: Ailment, fallback: number): number => {
-    const given = halt[ailment] ?? fallback;
-    return given === false ? never : given;
-  };
-  return {
-    ...settings,
-    halt: {
-      notFinite: limit("notFinite", 3),
-      exploding: limit("exploding", never),
-      vanishing: limit("vanishing", never),
-    },
-  };
+  const never = { notFinite: false, exploding: false, vanishing: false } as const;
+  return { ...settings, halt: resolveOptions(`${kind}: halt`, halt === false ? never : halt, haltTable) };
 }
 
 /** A judgement of an update's gradients. */
@@ -183,18 +133,16 @@ const noCounts = (): Record<Symptom, number> => ({ nan: 0, infinite: 0, explodin
 const noStreaks = (): Record<Ailment, number> => ({ notFinite: 0, exploding: 0, vanishing: 0 });
 
 /** How the gradients of a run have been, update by update: counts, streaks, the last norms. */
-class GradientRecord implements Stateful {
+class GradientRecord implements MonitorRecord {
   readonly #settings: GradientSettings;
-  readonly #warn: (text: string) => void;
   #counts = noCounts();
   #streaks = noStreaks();
   /** The greatest number of each of the last updates, oldest first. */
   #norms: number[] = [];
   #skipped = 0;
 
-  constructor(settings: GradientSettings, warn: (text: string) => void) {
+  constructor(settings: GradientSettings) {
     this.#settings = settings;
-    this.#warn = warn;
   }
 
   get counts(): Readonly<Record<Symptom, number>> {
@@ -210,8 +158,7 @@ class GradientRecord implements Stateful {
     return { norm, maxNorm, skipped: this.#skipped };
   }
 
-  /** Takes one update in. Throws where it is one too many. */
-  judge({ update, numbers, skipped }: JudgedRow): void {
+  judge({ update, numbers, skipped }: JudgedRow, warn: (text: string) => void): void {
     this.#skipped += skipped;
     const { vanishing, exploding, halt } = this.#settings;
     let [least, most, nan] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, false];
@@ -234,14 +181,15 @@ class GradientRecord implements Stateful {
       this.#streaks[each] = each === ailment ? this.#streaks[each] + 1 : 0;
     if (!symptom || !ailment) return;
     const culprit = culpritOf(symptom, least, most);
-    this.#tell(symptom, update, culprit);
-    if (this.#streaks[ailment] < halt[ailment]) return;
+    this.#tell(symptom, update, culprit, warn);
+    const limit = halt[ailment];
+    if (limit === false || this.#streaks[ailment] < limit) return;
     const inRow = this.#streaks[ailment];
     this.#streaks[ailment] = 0;
     throw halted(ailment, inRow, update, culprit, this.#settings);
   }
 
-  #tell(symptom: Symptom, update: number, culprit: number): void {
+  #tell(symptom: Symptom, update: number, culprit: number, warn: (text: string) => void): void {
     this.#counts[symptom]++;
     const count = this.#counts[symptom];
     if (!isWorthSaying(count)) return;
@@ -253,13 +201,12 @@ class GradientRecord implements Stateful {
       vanishing: ["vanishing", `, below ${vanishing}`],
     };
     const [what, limit] = words[symptom];
-    this.#warn(
+    warn(
       `gradients ${what} in update ${update}: ${values.join(", ")} ${numberText(culprit)}${limit} ` +
         `(${countInWords(count)})`,
     );
   }
 
-  /** As for a run that has not begun. */
   clear(): void {
     this.#counts = noCounts();
     this.#streaks = noStreaks();

@@ -1,3 +1,4 @@
+import { systemProcesses } from "../../checkpoint/index.ts";
 import {
   badOption,
   checkOptions,
@@ -11,7 +12,7 @@ import {
   resolveOptions,
   systemClock,
 } from "../../core/index.ts";
-import { type Counters, every } from "../../schedule/index.ts";
+import { type Counters, every, type Schedule } from "../../schedule/index.ts";
 import { latestPause, type PauseRecord, type TrainerContext, type TrainerHook } from "../../trainer/index.ts";
 import { clockOption, scheduleOption } from "../sinks/sink.ts";
 import type { HeartbeatRow, StatsStore } from "../store/stats-store.ts";
@@ -178,44 +179,57 @@ export interface HeartbeatHookOptions extends Options<typeof hookOptions> {}
 export function heartbeatHook(options: HeartbeatHookOptions): TrainerHook {
   const settings = resolveOptions("heartbeatHook", options, hookOptions);
   checkPlaces("heartbeatHook", settings);
-  const { name, schedule = every({ seconds: 30 }), statsStore, run } = settings;
+  const { name, schedule, statsStore, run } = settings;
   const file = settings.file && outputPath(settings.file);
-  let clock = systemClock;
+  const { hook, beat, end } = beating(name, schedule, ({ state, clock }, warn) =>
+    heartbeat({ file, statsStore, run: run ?? state.run, clock, warn }),
+  );
+  return { ...hook, children: [{ name: `${name}.edges`, onTrainingStart: beat, onTrainingEnd: end }] };
+}
+
+/** A hook that beats on a schedule and where the run is paused; and the beats of its start and its end. */
+export function beating(
+  name: string,
+  schedule: Schedule | undefined,
+  begin: (context: TrainerContext, warn: (text: string) => void) => Heartbeat | undefined,
+): { readonly hook: TrainerHook; beat(context: TrainerContext): void; end(): Promise<void> } {
   let warn: (text: string) => void = () => undefined;
   let heart: Heartbeat | undefined;
-  const beat = ({ counters, state }: TrainerContext, phase: string = state.phase): void => {
-    heart ??= heartbeat({ file, statsStore, run: run ?? state.run, clock, warn: (text) => warn(text) });
-    void heart.beat(counters, phase);
+  /** The context of a run that has not ended. */
+  let running: TrainerContext | undefined;
+  const beat = (context: TrainerContext): void => {
+    running = context;
+    heart ??= begin(context, (text) => warn(text));
+    void heart?.beat(context.counters, context.outcome ?? context.state.phase);
   };
-  const edges: TrainerHook = {
-    name: `${name}.edges`,
-    onTrainingStart: (context) => beat(context),
-    onTrainingEnd: async (context) => {
-      beat(context, context.outcome ?? "completed");
-      await heart?.close();
-    },
+  const end = async (): Promise<void> => {
+    if (running) beat(running);
+    running = undefined;
+    await heart?.close();
   };
-  return {
+  const hook: TrainerHook = {
     name,
-    schedule,
+    schedule: schedule ?? every({ seconds: 30 }),
     onRegister: (host) => {
-      clock = host.clock;
       warn = (text) => host.warn(`${name}: ${text}`);
       heart = undefined;
+      running = undefined;
       host.observe({
         provided: (slot, value) => {
           if (slot.name !== latestPause.name) return;
           const { paused, counters } = value as PauseRecord;
-          void heart?.beat(counters, paused ? "paused" : "train");
+          void heart?.beat(counters, paused ? "paused" : (running?.state.phase ?? "train"));
         },
       });
     },
     // Handling these events does not keep batches from being fused.
-    onBatchesEnd: (context) => beat(context),
-    onValidationStart: (context) => beat(context),
-    onValidationEnd: (context) => beat(context),
-    children: [edges],
+    onBatchesEnd: beat,
+    onValidationStart: beat,
+    onValidationEnd: beat,
+    // Where another hook has kept it from hearing of the end.
+    onUnregister: end,
   };
+  return { hook, beat, end };
 }
 
 /** Options of {@link isAlive}. */
@@ -246,7 +260,7 @@ export function isAlive(
   const row = typeof heartbeat === "string" ? readHeartbeat(heartbeat) : heartbeat;
   if (!row || ended.includes(row.phase)) return false;
   if (now - row.wall > patience * 1000) return false;
-  return row.host !== node.os.hostname() || isRunning(row.pid);
+  return systemProcesses().isRunning({ pid: row.pid, host: row.host, start: null }) !== false;
 }
 
 /**
@@ -270,15 +284,5 @@ export function readHeartbeat(file: string): HeartbeatRow | undefined {
       fix: "give the file that heartbeatHook or metricsHook was told to write",
       cause,
     });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (cause) {
-    // A process of another user is one too.
-    return (cause as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -9,9 +9,9 @@ import {
   resolveOptions,
   type Settings,
 } from "../../core/index.ts";
-import type { Stateful, StateTree } from "../../state/index.ts";
+import type { StateTree } from "../../state/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
-import { type JudgedRow, lastWords, metricMissing, RowWatch, watchState } from "./monitor.ts";
+import { type JudgedRow, type MonitorRecord, metricMissing, monitorHook } from "./monitor.ts";
 
 /** A loss that stands out. */
 export type LossSpike = {
@@ -72,36 +72,20 @@ export interface LossSpikeOptions extends Options<typeof table> {}
 export function lossSpikeDetector(options: LossSpikeOptions = {}): TrainerHook {
   const settings = settingsOf(options);
   const { name, value, onSpike } = settings;
-  let warn: (text: string) => void = () => undefined;
-  const record = new SpikeRecord(settings, (text) => warn(text));
-  const watch = new RowWatch({
-    names: [value],
-    judge: (row) => record.judge(row),
-    missing: metricMissing("loss-spike detector", "name in `value` what the task reports"),
-  });
-  /** In its own name also where a child of it asks. */
-  let context: TrainerContext | undefined;
-  const tell = async (): Promise<void> => {
-    const { begun, spikes, notFinite } = record;
-    if (!context || !begun) return;
-    context.log({ [`${name}.spikes`]: spikes, [`${name}.notFinite`]: notFinite }, "health");
-    if (onSpike) for (const spike of record.take()) await onSpike(context, spike);
-  };
-  return {
+  const record = new SpikeRecord(settings);
+  return monitorHook({
     name,
-    state: watchState(watch, record),
-    onRegister: (host) => {
-      warn = (text) => host.warn(`${name}: ${text}`);
-      context = undefined;
-      watch.clear();
-      record.clear();
+    names: [value],
+    missing: metricMissing("loss-spike detector", "name in `value` what the task reports"),
+    record,
+    tell: async (context) => {
+      const { begun, spikes, notFinite } = record;
+      if (!begun) return;
+      context.log({ [`${name}.spikes`]: spikes, [`${name}.notFinite`]: notFinite }, "health");
+      if (onSpike) for (const spike of record.take()) await onSpike(context, spike);
     },
-    onBatchesEnd: (given) => {
-      context = given;
-      return watch.look(given, tell, onSpike !== undefined);
-    },
-    children: [lastWords(name, watch, tell)],
-  };
+    prompt: onSpike !== undefined,
+  });
 }
 
 function settingsOf(options: LossSpikeOptions): Settings<typeof table> {
@@ -127,20 +111,18 @@ type SavedLosses = {
 };
 
 /** The last losses of a run, and the spikes among all of them. */
-class SpikeRecord implements Stateful {
+class SpikeRecord implements MonitorRecord {
   spikes = 0;
   notFinite = 0;
   readonly #settings: Settings<typeof table>;
-  readonly #warn: (text: string) => void;
   /** The last finite losses, oldest first. */
   #losses: number[] = [];
   #inRow = 0;
   /** Spikes that `onSpike` has not been called for. */
   #untold: LossSpike[] = [];
 
-  constructor(settings: Settings<typeof table>, warn: (text: string) => void) {
+  constructor(settings: Settings<typeof table>) {
     this.#settings = settings;
-    this.#warn = warn;
   }
 
   /** True once a loss was judged. */
@@ -148,14 +130,13 @@ class SpikeRecord implements Stateful {
     return this.#losses.length > 0 || this.notFinite > 0;
   }
 
-  /** Takes one batch in. Throws where it is one spike too many. */
-  judge({ update, batch, numbers }: JudgedRow): void {
+  judge({ update, batch, numbers }: JudgedRow, warn: (text: string) => void): void {
     const loss = numbers[0] as number;
     const { window, factor, halt = Number.POSITIVE_INFINITY, onSpike, value, name } = this.#settings;
     if (!Number.isFinite(loss)) {
       this.notFinite++;
       if (isWorthSaying(this.notFinite))
-        this.#warn(`${value} is ${loss} in update ${update} (${countInWords(this.notFinite)})`);
+        warn(`${value} is ${loss} in update ${update} (${countInWords(this.notFinite)})`);
       return;
     }
     const { median, limit } =
@@ -174,7 +155,7 @@ class SpikeRecord implements Stateful {
     const what =
       `${value} ${numberText(loss)} in update ${update} is above ${numberText(limit)}: ` +
       `the median of the last ${window} is ${numberText(median)}`;
-    if (isWorthSaying(this.spikes)) this.#warn(`${what} (${countInWords(this.spikes)})`);
+    if (isWorthSaying(this.spikes)) warn(`${what} (${countInWords(this.spikes)})`);
     if (this.#inRow < halt) return;
     const inRow = this.#inRow;
     this.#inRow = 0;
@@ -191,7 +172,6 @@ class SpikeRecord implements Stateful {
     return this.#untold.splice(0);
   }
 
-  /** As for a run that has not begun. */
   clear(): void {
     this.setState({ losses: new Float64Array(), spikes: 0, notFinite: 0, inRow: 0, untold: [] });
   }

@@ -1,5 +1,6 @@
 import { didYouMean, EspalierError } from "../../core/index.ts";
 import { read, type Tensor } from "../../engine/index.ts";
+import type { Slot } from "../../hooks/index.ts";
 import type { Stateful } from "../../state/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
 import { declareMetric, type MetricDeclaration } from "../metric.ts";
@@ -10,8 +11,8 @@ import { declareMetric, type MetricDeclaration } from "../metric.ts";
 //   onBatchesEnd     begin to read the call's values                         RowWatch.look
 //   they are there   judge(row) for each batch; what it throws fails the run
 //   32 batches       log the counts under `health`
-//   a checkpoint     wait until all rows are judged, then save the record    watchState
-//   the run's end    log once more, after everything else                    lastWords
+//   a checkpoint     wait until all rows are judged, then save the record
+//   the run's end    log once more, after everything else
 
 /** Metrics of the monitors under their default names: counts since the run began. Every logger knows them. */
 export const healthMetrics: readonly MetricDeclaration[] = [
@@ -162,34 +163,84 @@ function rowOf({ size, shape }: Tensor, array: ArrayLike<number>, row: number): 
 const crossed = ({ counters, since }: TrainerContext): boolean =>
   Math.floor(counters.batches / stride) > Math.floor((since?.batches ?? counters.batches - 1) / stride);
 
-/**
- * The state of a record of rows, complete up to now: rows still on the device are judged first. Where they show that
- * the run is to halt, there is no state to save: the error comes instead.
- */
-export const watchState = (watch: RowWatch, record: Stateful): Stateful => ({
-  getState: async () => {
-    await watch.settle();
-    return record.getState();
-  },
-  setState: (state) => {
-    watch.clear();
-    return record.setState(state);
-  },
-});
+/** All that a monitor knows of the rows it has judged. */
+export interface MonitorRecord extends Stateful {
+  /** Takes a row in. Throws where the run is to be halted. */
+  judge(row: JudgedRow, warn: (text: string) => void): void;
+  /** As for a run that has not begun. */
+  clear(): void;
+}
 
-/**
- * A child hook that calls `tell` at the run's end, last of all: after a checkpoint of the end is frozen, so that a run
- * that was stopped and goes on has told the same as one that was never stopped.
- */
-export const lastWords = (name: string, watch: RowWatch, tell: () => unknown): TrainerHook => ({
-  name: `${name}.end`,
-  priority: Number.NEGATIVE_INFINITY,
-  onTrainingEnd: ({ afterEvent }: TrainerContext) =>
-    afterEvent(() => {
-      watch.end();
-      return tell();
-    }),
-});
+/** Parts of a {@link monitorHook}. */
+export interface MonitorParts extends Pick<RowWatchOptions, "names" | "missing"> {
+  readonly name: string;
+  readonly record: MonitorRecord;
+  /** Logs what the record has. The context is that of the hook, also at the end. */
+  tell(context: TrainerContext): unknown;
+  /** Has it told of each call, and not every 32 batches. */
+  readonly prompt?: boolean;
+  /** A slot that `provide` fills: after each call where a hook reads it, and at the end. */
+  readonly slot?: Slot;
+  provide?(context: TrainerContext): void;
+}
+
+/** A hook that judges every batch by its metrics. */
+export function monitorHook({
+  name,
+  record,
+  tell,
+  prompt,
+  slot,
+  provide,
+  ...watched
+}: MonitorParts): TrainerHook {
+  let warn: (text: string) => void = () => undefined;
+  const watch = new RowWatch({ ...watched, judge: (row) => record.judge(row, warn) });
+  let context: TrainerContext | undefined;
+  const ending: TrainerHook = {
+    name: `${name}.end`,
+    // Last of all: after a checkpoint of the end is frozen, so that a run that was stopped and goes on has told the
+    // same as one that was never stopped.
+    priority: Number.NEGATIVE_INFINITY,
+    onTrainingEnd: ({ afterEvent }) =>
+      afterEvent(() => {
+        watch.end();
+        if (!context) return undefined;
+        provide?.(context);
+        return tell(context);
+      }),
+  };
+  return {
+    name,
+    ...(slot && { provides: [slot] }),
+    state: {
+      // Complete up to now: rows still on the device are judged first. Where they show that the run is to halt, there is
+      // no state to save: the error comes instead.
+      getState: async () => {
+        await watch.settle();
+        return record.getState();
+      },
+      setState: (state) => {
+        watch.clear();
+        return record.setState(state);
+      },
+    },
+    onRegister: (host) => {
+      warn = (text) => host.warn(`${name}: ${text}`);
+      context = undefined;
+      watch.clear();
+      record.clear();
+    },
+    onBatchesEnd: (given) => {
+      context = given;
+      const told = watch.look(given, () => tell(given), prompt);
+      if (!slot || !given.slots.isWanted(slot)) return told;
+      // A failure of the judge is raised at the next event, as it is where nothing waits.
+      return Promise.all([told, watch.settle().catch(() => undefined)]).then(() => provide?.(given));
+    },
+    children: [ending],
+  };
+}
 
 /** The error about a metric that a monitor looks at and the task does not report. */
 export const metricMissing = (

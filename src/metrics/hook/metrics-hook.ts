@@ -1,10 +1,12 @@
 import type { Json } from "../../checkpoint/index.ts";
 import {
+  type Clock,
   EspalierError,
   hasMethods,
   type OptionRows,
   type Options,
   option,
+  outputPath,
   resolveOptions,
   type Settings,
 } from "../../core/index.ts";
@@ -18,7 +20,7 @@ import {
   type TrainerHook,
 } from "../../trainer/index.ts";
 import { type GradientMonitorOptions, gradientMonitor } from "../health/gradient-monitor.ts";
-import { checkPlaces } from "../health/heartbeat.ts";
+import { beating, checkPlaces, type Heartbeat, heartbeat } from "../health/heartbeat.ts";
 import type { Logger } from "../logger/logger.ts";
 import { scheduleOption } from "../sinks/sink.ts";
 import type { StatsStore } from "../store/stats-store.ts";
@@ -155,15 +157,22 @@ export function metricsHook(options: MetricsHookOptions): TrainerHook {
     (act: (run: RunRecorder, context: TrainerContext) => unknown) =>
     (context: TrainerContext): unknown =>
       lifecycle.run && act(lifecycle.run, context);
-  const beat = running((run, context) => run.beat(context));
 
+  const beats =
+    heartbeat &&
+    beating(`${name}.heartbeat`, heartbeat.schedule, ({ clock }, warn) =>
+      lifecycle.heartbeat(clock, warn, heartbeat.file),
+    );
   const children: TrainerHook[] = [
     {
       name: `${name}.time`,
       // Before all others but those that restore, so that everything that they log is heard.
       priority: Number.MAX_VALUE,
       state: lifecycle.time,
-      onTrainingStart: (context) => lifecycle.start(context),
+      onTrainingStart: (context) => {
+        lifecycle.start(context);
+        beats?.beat(context);
+      },
     },
   ];
   if (timing)
@@ -178,14 +187,7 @@ export function metricsHook(options: MetricsHookOptions): TrainerHook {
       schedule: system.schedule ?? every({ seconds: 10 }),
       onBatchesEnd: running((run, context) => run.machine(context)),
     });
-  if (heartbeat)
-    children.push({
-      name: `${name}.heartbeat`,
-      schedule: heartbeat.schedule ?? every({ seconds: 30 }),
-      onBatchesEnd: beat,
-      onValidationStart: beat,
-      onValidationEnd: beat,
-    });
+  if (beats) children.push(beats.hook);
   if (gradients) children.push(gradientMonitor(gradients));
   return {
     name,
@@ -193,7 +195,10 @@ export function metricsHook(options: MetricsHookOptions): TrainerHook {
     provides: primary ? [latestMetrics] : [],
     state: lifecycle.state,
     onRegister: (host) => lifecycle.begin(host),
-    onUnregister: () => lifecycle.end(),
+    onUnregister: async () => {
+      await beats?.end();
+      await lifecycle.end();
+    },
     onBatchesEnd: running((run, context) => run.batches(context)),
     onValidationEnd: running((run, context) => run.validated(context)),
     children,
@@ -250,15 +255,20 @@ class Lifecycle {
     };
     logger.open(hasBegun(counters) ? { ...info, resumedAt: counters } : info);
     const warn = (text: string): void => host.warn(`${name}: ${text}`);
-    const recorder = new RunRecorder({ settings: this.#settings, logger, store, id, warn, context });
+    const recorder = new RunRecorder({ settings: this.#settings, logger, store, warn, context });
     this.run = recorder;
     host.observe({
       provided: (slot, value) => recorder.provided(slot, value),
       ...(store && {
-        decided: (decision) => store.decided(decision),
+        decided: (decision) => store.decisions.note(decision),
         switched: (hook, enabled) => store.intervened(context, hook, enabled ? "enabled" : "disabled"),
       }),
     });
+  }
+
+  heartbeat(clock: Clock, warn: (text: string) => void, file: string | undefined): Heartbeat | undefined {
+    const statsStore = this.#setUp?.store?.heartbeats;
+    return this.run && heartbeat({ file, statsStore, run: this.#id ?? "", clock, warn });
   }
 
   /** However the run ended: everything is written. Does nothing where it never began, as on other ranks. */
@@ -279,13 +289,13 @@ class Lifecycle {
   /** State that differs from run to run: the id, open windows of times, decisions that are not complete. */
   readonly time: Stateful = {
     getState: () => {
-      const decisions = this.#setUp?.store?.getState() ?? null;
+      const decisions = this.#setUp?.store?.decisions.getState() ?? null;
       return withLogger({ id: this.#id ?? null, decisions }, this.#setUp?.logger.time.getState());
     },
     setState: async (state) => {
       const { logger, id, decisions = null } = statesIn(state);
       this.#id = typeof id === "string" ? id : undefined;
-      if (decisions !== null) this.#setUp?.store?.setState(decisions);
+      if (decisions !== null) this.#setUp?.store?.decisions.setState(decisions);
       await this.#setUp?.logger.time.setState(logger);
     },
   };
@@ -326,7 +336,7 @@ function settingsOf(options: MetricsHookOptions) {
     gradients: gradients === true ? {} : gradients || undefined,
     system: partOf("system", settings.system ?? true, systemOptions),
     timing: partOf("timing", settings.timing ?? true, lookOptions),
-    heartbeat,
+    heartbeat: heartbeat && { ...heartbeat, file: heartbeat.file && outputPath(heartbeat.file) },
   };
 }
 

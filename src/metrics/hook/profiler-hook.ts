@@ -1,4 +1,3 @@
-import type { Session } from "node:inspector";
 import { messageOf, node, type Options, option, outputPath, resolveOptions } from "../../core/index.ts";
 import { at } from "../../schedule/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
@@ -45,7 +44,7 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
   const directory = outputPath(settings.directory);
   const epochs = [...new Set(settings.epochs)];
   let warn: (text: string) => void = () => undefined;
-  let taking: { readonly epoch: number; readonly session: ProfilerSession } | undefined;
+  let taking: { readonly epoch: number; readonly end: () => Promise<object> } | undefined;
   /** The last epoch that began. */
   let begun: number | undefined;
 
@@ -60,16 +59,15 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
   const begin = ({ counters: { epoch } }: TrainerContext): Promise<void> =>
     attempt(`no profile of epoch ${epoch}`, async () => {
       begun = epoch;
-      taking = { epoch, session: await ProfilerSession.begin(`profilerHook "${name}"`, interval) };
+      taking = { epoch, end: await beginProfile(`profilerHook "${name}"`, interval) };
     });
   const end = async ({ counters: { epoch } }: TrainerContext): Promise<void> => {
     const taken = taking;
     taking = undefined;
     if (taken)
       await attempt(`no profile of epoch ${taken.epoch}`, async () => {
-        const profile = await taken.session.end();
-        const { join } = node.path;
-        await replace(join(directory, `epoch-${taken.epoch}.cpuprofile`), profile);
+        const profile = await taken.end();
+        await replace(node.path.join(directory, `epoch-${taken.epoch}.cpuprofile`), profile);
       });
     else if (begun !== epoch && epochs.includes(epoch))
       warn(
@@ -117,58 +115,42 @@ export function profilerHook(options: ProfilerHookOptions): TrainerHook {
     onUnregister: async () => {
       const left = taking;
       taking = undefined;
-      await left?.session.end();
+      await left?.end();
     },
   };
 }
 
-/** A CPU profile as V8 gives it: nodes of a call tree, and which of them each sample found. */
-type CpuProfile = object;
-
 /** The hook that takes a profile in this process: one at a time, or each would measure the other. */
 let busy: string | undefined;
 
-/** A CPU profile that is being taken. */
-class ProfilerSession {
-  readonly #session: Session;
-
-  /** Begins a profile. Throws where another is being taken, or where this Node cannot. */
-  static async begin(who: string, interval: number): Promise<ProfilerSession> {
-    if (busy !== undefined)
-      throw new Error(`${busy} is taking a profile in this process, and two at once are none`);
-    busy = who;
-    try {
-      const inspector = node.inspector;
-      const session = new inspector.Session();
-      session.connect();
-      const profiler = new ProfilerSession(session);
-      await profiler.#post("Profiler.enable");
-      await profiler.#post("Profiler.setSamplingInterval", { interval });
-      await profiler.#post("Profiler.start");
-      return profiler;
-    } catch (cause) {
-      busy = undefined;
-      throw cause;
-    }
-  }
-
-  private constructor(session: Session) {
-    this.#session = session;
-  }
-
-  async end(): Promise<CpuProfile> {
-    try {
-      const { profile } = (await this.#post("Profiler.stop")) as { readonly profile: CpuProfile };
-      return profile;
-    } finally {
-      this.#session.disconnect();
-      busy = undefined;
-    }
-  }
-
-  #post(method: string, parameters: object = {}): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.#session.post(method, parameters, (error, result) => (error ? reject(error) : resolve(result)));
-    });
+/**
+ * Begins a CPU profile, and gives the function that ends it: the profile as V8 gives it, with the nodes of a call tree,
+ * and which of them each sample found. Throws where another is being taken, or where this Node cannot.
+ */
+async function beginProfile(who: string, interval: number): Promise<() => Promise<object>> {
+  if (busy !== undefined)
+    throw new Error(`${busy} is taking a profile in this process, and two at once are none`);
+  busy = who;
+  try {
+    const session = new node.inspector.Session();
+    const post = (method: string, parameters: object = {}): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        session.post(method, parameters, (error, result) => (error ? reject(error) : resolve(result)));
+      });
+    session.connect();
+    await post("Profiler.enable");
+    await post("Profiler.setSamplingInterval", { interval });
+    await post("Profiler.start");
+    return async () => {
+      try {
+        return ((await post("Profiler.stop")) as { readonly profile: object }).profile;
+      } finally {
+        session.disconnect();
+        busy = undefined;
+      }
+    };
+  } catch (cause) {
+    busy = undefined;
+    throw cause;
   }
 }

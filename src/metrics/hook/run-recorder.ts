@@ -6,13 +6,10 @@ import {
   evaluationScores,
   type LatestMetrics,
   latestMetrics,
-  latestPause,
-  type PauseRecord,
   type Phase,
   type TrainerContext,
   type Values,
 } from "../../trainer/index.ts";
-import { type Heartbeat, heartbeat } from "../health/heartbeat.ts";
 import type { Logger, OwnedLogger } from "../logger/logger.ts";
 import { type MachineProbe, ProgressMeter, SystemProbe, ThroughputMeter } from "./meters.ts";
 import type { MetricsHookSettings } from "./metrics-hook.ts";
@@ -23,8 +20,6 @@ export interface RunRecorderParts {
   readonly settings: MetricsHookSettings;
   readonly logger: Logger;
   readonly store: StoreRecorder | undefined;
-  /** The id of the run. */
-  readonly id: string;
   readonly warn: (text: string) => void;
   /** Valid for the whole run: it always shows the present. */
   readonly context: TrainerContext;
@@ -37,21 +32,14 @@ export class RunRecorder {
   readonly #progress: ProgressMeter | undefined;
   readonly #throughput: ThroughputMeter | undefined;
   readonly #machine: MachineProbe | undefined;
-  readonly #heartbeat: Heartbeat | undefined;
 
   constructor(parts: RunRecorderParts) {
-    const { settings, logger, store, id, context, warn } = parts;
-    const { clock } = context;
+    const { settings, logger, context } = parts;
     this.#parts = parts;
     this.#log = logger.as(settings.name);
     if (settings.progress) this.#progress = new ProgressMeter(context);
     if (settings.timing) this.#throughput = new ThroughputMeter(context);
-    if (settings.system) this.#machine = settings.system.probe?.() ?? new SystemProbe(clock);
-    if (settings.heartbeat) {
-      const { file } = settings.heartbeat;
-      this.#heartbeat = heartbeat({ file, statsStore: store?.heartbeats, run: id, clock, warn });
-      this.beat(context);
-    }
+    if (settings.system) this.#machine = settings.system.probe?.() ?? new SystemProbe(context.clock);
   }
 
   /** Logs the metrics of one call of the task, unread, so that nothing waits for the device. */
@@ -73,9 +61,6 @@ export class RunRecorder {
     if (slot.name === evaluationScores.name) {
       const { scores, counters } = value as EvaluationScores;
       this.#log.log(scores, counters, "evaluation");
-    } else if (slot.name === latestPause.name) {
-      const { context } = this.#parts;
-      this.beat(context, (value as PauseRecord).paused ? "paused" : context.state.phase);
     }
     this.#parts.store?.provided(slot, value);
   }
@@ -89,10 +74,6 @@ export class RunRecorder {
     if (this.#machine) this.#log.log(this.#machine.read(), counters, "system");
   }
 
-  beat({ counters, state, outcome }: TrainerContext, phase: string = outcome ?? state.phase): void {
-    void this.#heartbeat?.beat(counters, phase);
-  }
-
   /** Logs what is left and closes the logger: everything is written or given up when it resolves. */
   async end(): Promise<void> {
     const { context, logger, store, warn } = this.#parts;
@@ -101,10 +82,8 @@ export class RunRecorder {
     if (this.#throughput) this.#log.log(this.#throughput.readLast(context), counters, "time");
     this.machine(context);
     this.#machine?.close();
-    this.beat(context);
     const lost = store?.end(context) ?? 0;
     if (lost > 0) warn(`the stats store is missing ${lost} events of the run`);
-    await this.#heartbeat?.close();
     await logger.flush();
     for (const { name, failures, lastError } of logger.summary().sinks)
       if (failures > 0) logger.message(`the sink "${name}" failed ${failures} times: ${lastError}`);

@@ -27,7 +27,8 @@ export class StoreRecorder {
   readonly #store: StatsStore;
   readonly #clock: Clock;
   readonly #events: EventQueue;
-  readonly #decisions = new DecisionLog();
+  /** A resumed run goes on with those that are not complete. */
+  readonly decisions = new DecisionLog();
 
   constructor(store: StatsStore, clock: Clock) {
     this.#store = store;
@@ -78,10 +79,6 @@ export class StoreRecorder {
     }
   }
 
-  decided(decision: HookDecision): void {
-    this.#decisions.note(decision);
-  }
-
   /** Records that a user, a hook or a signal interfered with the run. */
   intervened({ counters }: TrainerContext, who: string, what: string, reason?: string): void {
     const row = { step: counters.steps, wall: this.#clock.wall(), who, what };
@@ -91,38 +88,27 @@ export class StoreRecorder {
   /** Records the timings of hooks, and decisions so far. */
   timed({ hookTimings }: TrainerContext): void {
     this.#events.setTimings(hookTimings);
-    this.#events.add("decision", ...this.#decisions.take(), ...this.#decisions.takeGrown());
+    this.#events.add("decision", ...this.decisions.take(), ...this.decisions.takeGrown());
   }
 
   /** Queues what is left; closing the logger inserts it. Returns how many rows were lost. */
   end(context: TrainerContext): number {
     this.#events.setTimings(context.hookTimings);
-    this.#events.add("decision", ...this.#decisions.takeAll());
+    this.#events.add("decision", ...this.decisions.takeAll());
     const { outcome, reason } = context;
     if (outcome !== undefined && outcome !== "completed")
       this.intervened(context, outcome === "interrupted" ? "signal" : "run", outcome, reason);
     return this.#events.lost;
-  }
-
-  /** Decisions that are not complete: a resumed run goes on with them. */
-  getState(): StateTree {
-    return this.#decisions.getState();
-  }
-
-  setState(state: StateTree): void {
-    this.#decisions.setState(state);
   }
 }
 
 /** Rows of a kind that wait for a store that fails; beyond it the oldest are lost. */
 const most = 10_000;
 
-type QueuedRows = { [K in RunEventKind]?: readonly RunEvents[K][] };
-
 /** Rows that wait for the store. */
 class EventQueue {
   readonly #store: StatsStore;
-  #rows: QueuedRows = {};
+  readonly #rows = new Map<RunEventKind, readonly RunEvents[RunEventKind][]>();
   #timings: readonly HookTiming[] | undefined;
   /** The id of the run, once the store knows the run. */
   #run: string | undefined;
@@ -139,9 +125,9 @@ class EventQueue {
   }
 
   add<K extends RunEventKind>(kind: K, ...rows: readonly RunEvents[K][]): void {
-    const queued = [...this.#of(kind), ...rows];
+    const queued = [...(this.#rows.get(kind) ?? []), ...rows];
     this.#lost += Math.max(0, queued.length - most);
-    this.#set(kind, queued.slice(-most));
+    this.#rows.set(kind, queued.slice(-most));
   }
 
   /** Replaces the timings of hooks that were known before. */
@@ -178,37 +164,24 @@ class EventQueue {
   }
 
   get #isEmpty(): boolean {
-    return this.#timings === undefined && Object.values(this.#rows).every(({ length }) => length === 0);
+    return this.#timings === undefined && [...this.#rows.values()].every(({ length }) => length === 0);
   }
 
   async #insert(): Promise<void> {
     const run = this.#run;
     if (run === undefined) return;
-    for (const kind of Object.keys(this.#rows) as RunEventKind[]) await this.#insertKind(run, kind);
+    for (const [kind, rows] of this.#rows) {
+      if (rows.length === 0) continue;
+      await this.#store.add(run, kind, rows);
+      // More may have come meanwhile, and the oldest may have been lost.
+      const inserted = new Set<unknown>(rows);
+      const left = this.#rows.get(kind)?.filter((row) => !inserted.has(row));
+      this.#rows.set(kind, left ?? []);
+    }
     const timings = this.#timings;
     if (!timings) return;
     await this.#store.setHookTimings(run, timings);
     if (this.#timings === timings) this.#timings = undefined;
-  }
-
-  async #insertKind<K extends RunEventKind>(run: string, kind: K): Promise<void> {
-    const rows = this.#of(kind);
-    if (rows.length === 0) return;
-    await this.#store.add(run, kind, rows);
-    // More may have come meanwhile, and the oldest may have been lost.
-    const inserted = new Set<unknown>(rows);
-    this.#set(
-      kind,
-      this.#of(kind).filter((row) => !inserted.has(row)),
-    );
-  }
-
-  #of<K extends RunEventKind>(kind: K): readonly RunEvents[K][] {
-    return this.#rows[kind] ?? [];
-  }
-
-  #set<K extends RunEventKind>(kind: K, rows: readonly RunEvents[K][]): void {
-    this.#rows = { ...this.#rows, [kind]: rows };
   }
 }
 

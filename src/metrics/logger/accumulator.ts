@@ -69,18 +69,6 @@ export class Accumulator {
     }
   }
 
-  reset(): void {
-    this.count = 0;
-    this.notFinite = 0;
-    this.sum = -0;
-    this.last = 0;
-    this.min = Number.POSITIVE_INFINITY;
-    this.max = Number.NEGATIVE_INFINITY;
-    this.text = undefined;
-    this.histogram = undefined;
-    this.counters = undefined;
-  }
-
   getState(): SavedAccumulator {
     const { count, notFinite, sum, last, min, max, text, histogram, counters } = this;
     return {

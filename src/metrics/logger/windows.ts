@@ -284,7 +284,7 @@ class WindowGroup {
 
   /** Drops all values of a metric. */
   clear(series: Series): void {
-    this.openWindow(series).reset();
+    series.windows[this.#index] = new Accumulator();
     for (const windows of this.#late.values()) windows.delete(series);
     this.#unreducedCount -= this.#unreduced.get(series)?.length ?? 0;
     this.#unreduced.delete(series);
@@ -300,8 +300,9 @@ class WindowGroup {
     for (const windows of this.#late.values()) for (const [series, window] of windows) add(series, window);
     for (const series of all) {
       const window = this.openWindow(series);
+      if (window.count === 0) continue;
       add(series, window);
-      window.reset();
+      series.windows[this.#index] = new Accumulator();
     }
     for (const [series, windows] of this.#unreduced) for (const window of windows) add(series, window);
     this.#late.clear();

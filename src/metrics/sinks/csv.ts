@@ -1,7 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import { type FileSinkOptions, type LineFile, lineFile, type WholeLine } from "./files.ts";
-import type { Sink } from "./sink.ts";
+import { numeral, rowsOf, type Sink, type StepRow } from "./sink.ts";
 
 /** Columns before the metrics. */
 const FIRST = ["step", "axis", "wall"] as const;
@@ -37,10 +37,10 @@ export function csvSink(path: string, options: FileSinkOptions = {}): Sink {
       columns = columnsIn(file);
     },
     write(records) {
-      const rows = rowsOf(records);
+      const rows = rowsOf(records, fieldOf);
       const known = new Set(columns);
       const fresh = new Set(
-        rows.flatMap(({ fields }) => [...fields.keys()]).filter((key) => !known.has(key)),
+        rows.flatMap(({ values }) => [...values.keys()]).filter((key) => !known.has(key)),
       );
       if (fresh.size > 0) {
         const wider = [...columns, ...fresh];
@@ -91,35 +91,14 @@ function* widened(
   }
 }
 
-interface CsvRow {
-  readonly step: number;
-  readonly axis: string;
-  readonly wall: number;
-  readonly fields: Map<string, string>;
+/** Histograms have no field. */
+function fieldOf(value: MetricRecord["value"]): string | undefined {
+  if (typeof value === "string") return csvQuoted(value);
+  return typeof value === "number" ? numeral(value) : undefined;
 }
 
-/** One row for a step, or several where a metric has several values at it. */
-function rowsOf(records: readonly MetricRecord[]): CsvRow[] {
-  const rows: CsvRow[] = [];
-  const newest = new Map<string, CsvRow>();
-  for (const { key, step, axis, wall, value } of records) {
-    if (typeof value === "object") continue;
-    const position = `${step} ${axis}`;
-    let row = newest.get(position);
-    if (!row || row.fields.has(key)) {
-      row = { step, axis, wall, fields: new Map() };
-      newest.set(position, row);
-      rows.push(row);
-    }
-    row.fields.set(key, typeof value === "string" ? csvQuoted(value) : numeral(value));
-  }
-  return rows;
-}
-
-const numeral = (value: number): string => (Object.is(value, -0) ? "-0" : String(value));
-
-const textOf = ({ step, axis, wall, fields }: CsvRow, columns: readonly string[]): string =>
-  `${step},${csvField(axis)},${new Date(wall).toISOString()}${columns.map((key) => `,${fields.get(key) ?? ""}`).join("")}\n`;
+const textOf = ({ step, axis, wall, values }: StepRow, columns: readonly string[]): string =>
+  `${step},${csvField(axis)},${new Date(wall).toISOString()}${columns.map((key) => `,${values.get(key) ?? ""}`).join("")}\n`;
 
 /** A field as RFC 4180 has it: in quotes where it holds a quote, a comma or the end of a line. */
 const csvField = (text: string): string => (/[",\r\n]/.test(text) ? csvQuoted(text) : text);

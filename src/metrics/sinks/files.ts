@@ -272,16 +272,15 @@ export class StagedFile {
   readonly path: string;
   readonly #files: SinkFiles;
   readonly #file: number;
-  #length: number;
+  #length = 0;
   #staged = 0;
 
-  /** Opens the file, creates it where there is none, and writes from `length` on. */
-  constructor(files: SinkFiles, path: string, length = 0) {
+  /** Opens the file, creates it where there is none, and writes from its beginning. */
+  constructor(files: SinkFiles, path: string) {
     files.mkdirSync(node.path.dirname(path), { recursive: true });
     this.path = path;
     this.#files = files;
     this.#file = files.openSync(path, readWrite());
-    this.#length = length;
   }
 
   /** Position of the next byte. */

@@ -1,7 +1,7 @@
 import type { Counters } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
 import { type FileSinkOptions, lineFile, type WholeLine } from "./files.ts";
-import type { Sink } from "./sink.ts";
+import { numeral, type Sink } from "./sink.ts";
 
 /**
  * A file with one line of JSON for each metric and window:
@@ -68,8 +68,8 @@ function lineWriter(): (record: MetricRecord) => string {
     const { step, counters, count, notFinite, wall } = record;
     if (last?.counters !== counters) last = { counters, text: JSON.stringify(counters, notFiniteAsText) };
     return (
-      `${beginning.text},"step":${numeral(step)},${valueMember(record)},"count":${count},"notFinite":${notFinite},` +
-      `"wall":${numeral(wall)},"counters":${last.text}}\n`
+      `${beginning.text},"step":${jsonNumeral(step)},${valueMember(record)},"count":${count},"notFinite":${notFinite},` +
+      `"wall":${jsonNumeral(wall)},"counters":${last.text}}\n`
     );
   };
 }
@@ -86,20 +86,17 @@ const beginningOf = ({ key, category, name, unit, axis, reduction }: MetricRecor
   JSON.stringify({ key, category, name, unit, axis, reduction }).slice(0, -1);
 
 function valueMember({ value }: MetricRecord): string {
-  if (typeof value === "number") return `"value":${numeral(value)}`;
+  if (typeof value === "number") return `"value":${jsonNumeral(value)}`;
   if (typeof value === "string") return `"text":${JSON.stringify(value)}`;
   const members = Object.entries(value).map(([name, part]: [string, number | readonly number[]]) => {
-    const text = typeof part === "number" ? numeral(part) : `[${part.map(numeral).join(",")}]`;
+    const text = typeof part === "number" ? jsonNumeral(part) : `[${part.map(jsonNumeral).join(",")}]`;
     return `${JSON.stringify(name)}:${text}`;
   });
   return `"histogram":{${members.join(",")}}`;
 }
 
-/** A number in JSON, with -0; NaN and infinity as texts. */
-function numeral(value: number): string {
-  if (!Number.isFinite(value)) return `"${value}"`;
-  return Object.is(value, -0) ? "-0" : String(value);
-}
+/** A number in JSON; NaN and infinity as texts. */
+const jsonNumeral = (value: number): string => (Number.isFinite(value) ? numeral(value) : `"${value}"`);
 
 /** Counters are never -0, and JSON.stringify is faster. */
 const notFiniteAsText = (_name: string, value: unknown): unknown =>

@@ -12,7 +12,7 @@ import {
 import type { Counters } from "../../schedule/index.ts";
 import { isScalar, type MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo } from "../run-info.ts";
-import { clockOption, comesAgain, filedUpTo, type Sink, sinkOptions } from "./sink.ts";
+import { clockOption, comesAgain, filedUpTo, type Sink, settingsByPath, sinkOptions } from "./sink.ts";
 
 // Runs on an MLflow tracking server, by its REST interface:
 //
@@ -68,7 +68,7 @@ export function mlflowSink(options: MlflowOptions): Sink {
       'give one like "http://127.0.0.1:5000"',
     );
   const api = mlflowApi(url, token);
-  let run: { readonly id: string; readonly sent: SentValues } | undefined;
+  let run: { readonly id: string; readonly isSent: ReturnType<typeof sentValues> } | undefined;
   /** How far a call has come that failed, so that it does not begin again. */
   let begun:
     | { readonly records: readonly MetricRecord[]; readonly metrics: readonly MlflowMetric[]; filed: number }
@@ -79,11 +79,12 @@ export function mlflowSink(options: MlflowOptions): Sink {
     name: choice.name ?? "mlflow",
     async open(info) {
       const id = await openRun(api, { experiment, runName }, info).catch(unusable);
-      run = { id, sent: new SentValues(api, id, filedUpTo(info)) };
+      run = { id, isSent: sentValues(api, id, filedUpTo(info)) };
     },
     async write(records) {
       if (!run) throw new EspalierError("SINK_UNAVAILABLE", "the MLflow run is not open");
-      if (begun?.records !== records) begun = { records, metrics: await fresh(records, run.sent), filed: 0 };
+      if (begun?.records !== records)
+        begun = { records, metrics: await fresh(records, run.isSent), filed: 0 };
       for (const metrics of requestsOf(begun.metrics.slice(begun.filed))) {
         await api.post("runs/log-batch", { run_id: run.id, metrics });
         begun.filed += metrics.length;
@@ -104,12 +105,15 @@ export function mlflowSink(options: MlflowOptions): Sink {
 }
 
 /** The numbers among the records, without those that are filed. */
-async function fresh(records: readonly MetricRecord[], sent: SentValues): Promise<MlflowMetric[]> {
+async function fresh(
+  records: readonly MetricRecord[],
+  isSent: ReturnType<typeof sentValues>,
+): Promise<MlflowMetric[]> {
   const metrics: MlflowMetric[] = [];
   for (const record of records) {
     if (!isScalar(record)) continue;
     const metric = metricOf(record, record.value);
-    if (!(await sent.has(record, metric))) metrics.push(metric);
+    if (!(await isSent(record, metric))) metrics.push(metric);
   }
   return metrics;
 }
@@ -204,22 +208,12 @@ interface Param {
   readonly value: string;
 }
 
-/** Settings as MLflow's parameters: `model.width` for what lies deeper, lists as JSON, long values cut. */
-function paramsOf(config: Json): Param[] {
-  return [...leaves(config, "")].map(([name, value]) => ({
-    key: mlflowName(name === "" ? "config" : name),
+/** Settings as MLflow's parameters: lists as JSON, long values cut. */
+const paramsOf = (config: Json): readonly Param[] =>
+  settingsByPath(config).map(([name, value]) => ({
+    key: mlflowName(name),
     value: (typeof value === "string" ? value : JSON.stringify(value)).slice(0, LONGEST_PARAM),
   }));
-}
-
-function* leaves(value: Json, name: string): Generator<[name: string, value: Json], void, undefined> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    if (name !== "" || value !== null) yield [name, value];
-    return;
-  }
-  for (const [part, inner] of Object.entries(value))
-    yield* leaves(inner, name === "" ? part : `${name}.${part}`);
-}
 
 /** A value as MLflow's interface has it. Numbers that JSON does not have are `"NaN"`, `"Infinity"`, `"-Infinity"`. */
 export interface MlflowMetric {
@@ -263,45 +257,35 @@ export function* requestsOf(
 const PAGE = "25000";
 
 /**
- * Values that MLflow has of a resumed run. MLflow cannot forget those after the point where the run goes on; but the
- * same value need not be sent again.
+ * True for values that MLflow has of a resumed run. It cannot forget those after the point where the run goes on; but
+ * the same value need not be sent again.
  */
-class SentValues {
-  readonly #api: MlflowApi;
-  readonly #run: string;
-  readonly #resumedAt: Counters | undefined;
+function sentValues(
+  api: MlflowApi,
+  run: string,
+  resumedAt: Counters | undefined,
+): (record: MetricRecord, metric: MlflowMetric) => Promise<boolean> {
   /** By metric: the steps with their values. */
-  readonly #known = new Map<string, Set<string>>();
-
-  constructor(api: MlflowApi, run: string, resumedAt: Counters | undefined) {
-    this.#api = api;
-    this.#run = run;
-    this.#resumedAt = resumedAt;
-  }
-
-  /** True where MLflow has this very value. */
-  async has(record: MetricRecord, metric: MlflowMetric): Promise<boolean> {
-    if (!comesAgain(record, this.#resumedAt)) return false;
-    const known = this.#known.get(metric.key) ?? (await this.#load(metric.key));
-    return known.has(identity(metric));
-  }
-
-  async #load(key: string): Promise<Set<string>> {
-    const known = new Set<string>();
+  const known = new Map<string, Set<string>>();
+  const load = async (key: string): Promise<Set<string>> => {
+    const sent = new Set<string>();
     let page: string | undefined;
     do {
-      const answer = (await this.#api.get("metrics/get-history", {
-        run_id: this.#run,
+      const answer = (await api.get("metrics/get-history", {
+        run_id: run,
         metric_key: key,
         max_results: PAGE,
         ...(page && { page_token: page }),
       })) as { readonly metrics?: readonly MlflowMetric[]; readonly next_page_token?: string };
-      for (const metric of answer.metrics ?? []) known.add(identity(metric));
+      for (const metric of answer.metrics ?? []) sent.add(identity(metric));
       page = answer.next_page_token;
     } while (page);
-    this.#known.set(key, known);
-    return known;
-  }
+    known.set(key, sent);
+    return sent;
+  };
+  return async (record, metric) =>
+    comesAgain(record, resumedAt) &&
+    (known.get(metric.key) ?? (await load(metric.key))).has(identity(metric));
 }
 
 /** Databases have no infinity: MLflow keeps the largest number for it. */

@@ -1,11 +1,11 @@
 import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { checkOptions, EspalierError, hex, node, type Options, option, sha256 } from "../../core/index.ts";
-import { type Histogram, isHistogram, isScalar, type MetricRecord } from "../record.ts";
+import { isHistogram, isScalar, type MetricRecord } from "../record.ts";
 import type { RunInfo } from "../run-info.ts";
-import { type Sink, sinkOptions } from "./sink.ts";
+import { numeral, type Sink, sinkOptions } from "./sink.ts";
 
-// The newest value of each metric (NewestValues), in Prometheus' text format (exposition), served over HTTP
+// The newest value of each metric (NewestValues), in Prometheus' text format (familyText), served over HTTP
 // (serveMetrics).
 
 const prometheusOptions = {
@@ -60,7 +60,7 @@ export function prometheusSink(options: PrometheusOptions = {}): PrometheusSink 
       values = current;
       await server?.close();
       server = undefined;
-      server = await serveMetrics(host, port, () => exposition(current.families()));
+      server = await serveMetrics(host, port, () => current.text());
     },
     write(records) {
       values?.add(records);
@@ -110,38 +110,31 @@ class NewestValues {
     }
   }
 
-  families(): Family[] {
+  /** All of them in Prometheus' text format, version 0.0.4. */
+  text(): string {
     const { id: run, name } = this.#run;
+    const steps = [...this.#steps].map(([axis, value]) => ({ labels: { run, axis }, value }));
     return [
-      {
-        name: RUN,
-        help: "The run these metrics are of",
-        type: "gauge",
-        samples: [{ labels: { run, name }, value: 1 }],
-      },
-      {
-        name: STEP,
-        help: "The newest step with a metric, on each axis",
-        type: "gauge",
-        samples: [...this.#steps].map(([axis, value]) => ({ labels: { run, axis }, value })),
-      },
-      ...[...this.#newest.values()].map((newest) => this.#family(newest)),
-    ];
+      familyText(RUN, "The run these metrics are of", "gauge", [{ labels: { run, name }, value: 1 }]),
+      familyText(STEP, "The newest step with a metric, on each axis", "gauge", steps),
+      ...Array.from(this.#newest.values(), (newest) => this.#textOf(newest)),
+    ].join("");
   }
 
-  #family({ record, sum, count }: Newest): Family {
+  #textOf({ record, sum, count }: Newest): string {
     const { key, category, unit } = record;
     const labels = { run: this.#run.id, category, metric: key };
     const name = this.#nameOf(key);
     const help = unit === undefined ? record.name : `${record.name} [${unit}]`;
-    if (isHistogram(record)) {
-      const total = [
-        { suffix: "_sum", labels, value: sum },
-        { suffix: "_count", labels, value: count },
-      ];
-      return { name, help, type: "summary", samples: [...ends(record.value, labels), ...total] };
-    }
-    return { name, help, type: "gauge", samples: isScalar(record) ? [{ labels, value: record.value }] : [] };
+    if (!isHistogram(record))
+      return familyText(name, help, "gauge", isScalar(record) ? [{ labels, value: record.value }] : []);
+    return familyText(name, help, "summary", [
+      // The quantiles that are known exactly.
+      { labels: { ...labels, quantile: "0" }, value: record.value.min },
+      { labels: { ...labels, quantile: "1" }, value: record.value.max },
+      { suffix: "_sum", labels, value: sum },
+      { suffix: "_count", labels, value: count },
+    ]);
   }
 
   /** A name that Prometheus takes; no two metrics have the same. */
@@ -162,12 +155,6 @@ class NewestValues {
 /** Endings of the names that a summary uses. */
 const parts = ["", "_sum", "_count"];
 
-/** The quantiles that are known exactly. */
-const ends = ({ min, max }: Histogram, labels: Readonly<Record<string, string>>): Family["samples"] => [
-  { labels: { ...labels, quantile: "0" }, value: min },
-  { labels: { ...labels, quantile: "1" }, value: max },
-];
-
 /** One line of a family. */
 interface Sample {
   /** Put behind the family's name. */
@@ -176,38 +163,31 @@ interface Sample {
   readonly value: number;
 }
 
-interface Family {
-  readonly name: string;
-  readonly help: string;
-  readonly type: "gauge" | "summary";
-  readonly samples: readonly Sample[];
-}
-
 /** The content type of the text format 0.0.4. */
 const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 
-function numeral(value: number): string {
-  if (Number.isFinite(value)) return Object.is(value, -0) ? "-0" : String(value);
+function numberText(value: number): string {
+  if (Number.isFinite(value)) return numeral(value);
   return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
 }
 
-function lineOf(name: string, { suffix = "", labels, value }: Sample): string {
-  const pairs = Object.entries(labels).map(
-    ([label, text]) => `${label}="${escaped(text).replaceAll('"', '\\"')}"`,
-  );
-  return `${name}${suffix}{${pairs.join(",")}} ${numeral(value)}\n`;
+/** A metric: what it is, and a line for each sample. */
+function familyText(
+  name: string,
+  help: string,
+  type: "gauge" | "summary",
+  samples: readonly Sample[],
+): string {
+  const lines = samples.map(({ suffix = "", labels, value }) => {
+    const pairs = Object.entries(labels).map(
+      ([label, text]) => `${label}="${escaped(text).replaceAll('"', '\\"')}"`,
+    );
+    return `${name}${suffix}{${pairs.join(",")}} ${numberText(value)}\n`;
+  });
+  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join("")}`;
 }
-
-/** Families in Prometheus' text format, version 0.0.4. */
-const exposition = (families: readonly Family[]): string =>
-  families
-    .map(
-      ({ name, help, type, samples }) =>
-        `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${samples.map((sample) => lineOf(name, sample)).join("")}`,
-    )
-    .join("");
 
 interface MetricsServer {
   readonly url: string;

@@ -1,3 +1,4 @@
+import type { Json } from "../../checkpoint/index.ts";
 import { type Clock, type Options, option } from "../../core/index.ts";
 import type { Counters, Schedule } from "../../schedule/index.ts";
 import type { MetricRecord } from "../record.ts";
@@ -66,3 +67,45 @@ export const comesAgain = (
   { step, axis }: Pick<MetricRecord, "step" | "axis">,
   filed: Counters | undefined,
 ): boolean => step > (filed?.[axis] ?? Number.POSITIVE_INFINITY);
+
+/** Values of one step of one axis, as texts. */
+export interface StepRow extends Pick<MetricRecord, "axis" | "step" | "wall" | "counters"> {
+  readonly values: Map<string, string>;
+}
+
+/**
+ * Records by axis and step, in the order in which they came. Two values of one metric stand in two rows; what has no
+ * text is left out.
+ */
+export function rowsOf(
+  records: readonly MetricRecord[],
+  textOf: (value: MetricRecord["value"]) => string | undefined,
+): readonly StepRow[] {
+  const rows: StepRow[] = [];
+  const newest = new Map<string, StepRow>();
+  let row: StepRow | undefined;
+  for (const { key, step, axis, wall, counters, value } of records) {
+    const text = textOf(value);
+    if (text === undefined) continue;
+    if (row?.step !== step || row.axis !== axis) row = newest.get(`${axis} ${step}`);
+    if (!row || row.values.has(key)) {
+      row = { axis, step, wall, counters, values: new Map() };
+      rows.push(row);
+      newest.set(`${axis} ${step}`, row);
+    }
+    row.values.set(key, text);
+  }
+  return rows;
+}
+
+/** A number with all its digits and its sign, which String leaves out of -0. */
+export const numeral = (value: number): string => (Object.is(value, -0) ? "-0" : String(value));
+
+/** Settings one by one: nested ones by their path, such as `model.width`, and what is no object as `config`. */
+export function settingsByPath(config: Json, above = ""): readonly (readonly [path: string, value: Json])[] {
+  if (typeof config === "object" && config !== null && !Array.isArray(config))
+    return Object.entries(config).flatMap(([name, value]) =>
+      settingsByPath(value, above === "" ? name : `${above}.${name}`),
+    );
+  return above === "" && config === null ? [] : [[above || "config", config]];
+}

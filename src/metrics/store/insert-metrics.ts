@@ -91,7 +91,7 @@ export function metricInserter(
     let { spanned, unspanned } = head;
     let sealedWall = sealed_wall;
     if (open !== null && !goesOn) {
-      yield* ask(queries.sealBlock, { block: open, first: first_wall, last, place: places });
+      yield* ask(queries.sealBlock, { ...head, last_wall: last });
       sealedWall = Math.max(last, sealed_wall ?? last);
       unspanned += block_rows;
       if (unspanned >= partRows) {
@@ -108,11 +108,11 @@ export function metricInserter(
     yield* ask(queries.advance, {
       run,
       places: places + records.length,
-      sealedWall,
+      sealed_wall: sealedWall,
       block,
-      rows: (goesOn ? block_rows : 0) + records.length,
-      first: goesOn ? Math.min(from, first_wall ?? from) : from,
-      last: goesOn ? Math.max(to, last) : to,
+      block_rows: (goesOn ? block_rows : 0) + records.length,
+      first_wall: goesOn ? Math.min(from, first_wall ?? from) : from,
+      last_wall: goesOn ? Math.max(to, last) : to,
       spanned,
       unspanned,
       // Null where they stay: the run has been further.
@@ -171,17 +171,11 @@ const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
       )
       .returning("id"),
   ),
-  sealBlock: prepare(
-    ({
-      block,
-      first,
-      last,
-      place,
-    }: Pick<Advance, "block" | "last"> & { first: number | null; place: number }) =>
-      tables
-        .updateTable("metric_blocks")
-        .set({ sealed: 1, first_wall: first, last_wall: last, last_place: place })
-        .where("id", "=", block),
+  sealBlock: prepare(({ block, first_wall, last_wall, places }: Head) =>
+    tables
+      .updateTable("metric_blocks")
+      .set({ sealed: 1, first_wall, last_wall, last_place: places })
+      .where("id", "=", block),
   ),
   spanBlocks: prepare(({ run, after, part }: Part) =>
     tables
@@ -211,16 +205,16 @@ const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
       .where("first_wall", "<=", to)
       .where("last_wall", ">=", from),
   ),
-  advance: prepare((next: Advance) =>
+  advance: prepare((next: Head & { readonly counters: string | null }) =>
     tables
       .updateTable("run_heads")
       .set(({ fn, ref, val }) => ({
         places: next.places,
-        sealed_wall: next.sealedWall,
+        sealed_wall: next.sealed_wall,
         block: next.block,
-        block_rows: next.rows,
-        first_wall: next.first,
-        last_wall: next.last,
+        block_rows: next.block_rows,
+        first_wall: next.first_wall,
+        last_wall: next.last_wall,
         spanned: next.spanned,
         unspanned: next.unspanned,
         counters: fn.coalesce(val(next.counters), ref("counters")),
@@ -228,19 +222,8 @@ const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
       .where("run", "=", next.run),
   ),
 });
-/** A head after an insert. */
-interface Advance {
-  readonly run: number;
-  readonly places: number;
-  readonly sealedWall: number | null;
-  readonly block: number;
-  readonly rows: number;
-  readonly first: number;
-  readonly last: number;
-  readonly spanned: number;
-  readonly unspanned: number;
-  readonly counters: string | null;
-}
+/** Where inserting into a run stands. */
+type Head = Omit<Selectable<Tables["run_heads"]>, "counters">;
 
 /** The value where it is finite. A database cannot add numbers that are greater: they count as infinite. */
 export const finiteValue = sql<number | null>`case when m.value between -1e290 and 1e290 then m.value end`;
@@ -250,12 +233,16 @@ export const spanColumns = [
   ...["first_step", "last_step", "first_wall", "last_wall"],
 ] as const as readonly (keyof Tables["metric_spans"])[];
 
-/** Values of a run, summarized metric by metric. The caller says of which blocks. */
-export const spansOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number, part: number) =>
+/** Rows of a run, `m`, with their blocks, `b`. */
+export const rowsIn = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number) =>
   tables
     .selectFrom("metric_blocks as b")
     .innerJoin("metrics as m", "m.block", "b.id")
-    .where("b.run", "=", run)
+    .where("b.run", "=", run);
+
+/** Values of a run, summarized metric by metric. The caller says of which blocks. */
+export const spansOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number, part: number) =>
+  rowsIn(tables, run)
     .groupBy("m.key")
     .select(({ fn }) => [
       sql<number>`cast(${part} as bigint)`.as("part"),

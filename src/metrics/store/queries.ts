@@ -1,7 +1,7 @@
 import { type Kysely, type Selectable, sql } from "kysely";
 import { EspalierError } from "../../core/index.ts";
 import type { Tables } from "./database.ts";
-import { finiteValue } from "./insert-metrics.ts";
+import { finiteValue, rowsIn } from "./insert-metrics.ts";
 import type { Bucket, BucketChoice, MetricRow, SeriesChoice } from "./stats-store.ts";
 import { forms, readValue } from "./stored-values.ts";
 
@@ -15,10 +15,7 @@ export async function series(
   choice: SeriesChoice,
 ): Promise<readonly MetricRow[]> {
   const { points } = choice;
-  if (points !== undefined && !(Number.isSafeInteger(points) && points > 0))
-    throw new EspalierError("STATS_CHOICE_INVALID", `a series cannot have ${points} points`, {
-      fix: "give a whole number from 1 on",
-    });
+  if (points !== undefined) checkPoints(points);
   const keys = await keysOf(tables, run, key);
   if (keys.size === 0) return [];
   const all = (db: Pick<Kysely<Tables>, "selectFrom">) => valuesOf(db, run, [...keys.keys()], choice);
@@ -29,6 +26,13 @@ export async function series(
     return metricRows(keys, await last.execute());
   }
   return metricRows(keys, await thinned(tables, all, points));
+}
+
+function checkPoints(points: number, most = Number.POSITIVE_INFINITY): void {
+  if (Number.isSafeInteger(points) && points > 0 && points <= most) return;
+  throw new EspalierError("STATS_CHOICE_INVALID", `a series cannot have ${points} points`, {
+    fix: "give a whole number from 1 on; of buckets 10,000 are the most",
+  });
 }
 
 function valuesOf(
@@ -87,10 +91,7 @@ export async function buckets(
   key: string,
   { from, to, points, axis = "step" }: BucketChoice,
 ): Promise<readonly Bucket[]> {
-  if (!(Number.isSafeInteger(points) && points > 0 && points <= 10_000))
-    throw new EspalierError("STATS_CHOICE_INVALID", `a series cannot have ${points} points`, {
-      fix: "give a whole number from 1 to 10,000",
-    });
+  checkPoints(points, 10_000);
   const keys = [...(await keysOf(tables, run, key)).keys()];
   if (keys.length === 0) return [];
   const place = { run, keys, axis, from: from ?? lowest, to: to ?? highest };
@@ -144,10 +145,7 @@ function summarized(tables: Kysely<Tables>, { run, keys, axis, from, to }: Point
   const [first, last] = (
     axis === "time" ? ["s.first_wall", "s.last_wall"] : ["s.first_step", "s.last_step"]
   ) as readonly ["s.first_step", "s.last_step"];
-  return tables
-    .selectFrom("metric_parts as p")
-    .innerJoin("metric_spans as s", "s.part", "p.part")
-    .where("p.run", "=", run)
+  return spansIn(tables, run)
     .where("s.key", "in", keys)
     .where("s.numbers", ">", 0)
     .where(last, ">=", from)
@@ -164,10 +162,7 @@ function single(
   last = Number.MAX_SAFE_INTEGER,
 ) {
   const x = (axis === "time" ? "m.wall" : "m.step") as "m.step";
-  return tables
-    .selectFrom("metric_blocks as b")
-    .innerJoin("metrics as m", "m.block", "b.id")
-    .where("b.run", "=", run)
+  return rowsIn(tables, run)
     .where("b.id", ">=", first)
     .where("b.id", "<=", last)
     .where("m.key", "in", keys)
@@ -219,16 +214,10 @@ async function spannedIn(tables: Pick<Kysely<Tables>, "selectFrom">, run: number
 
 /** Points of every metric, and the furthest step: of the spans, and of the blocks that are not summarized. */
 const sumsOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number, spanned: number) =>
-  tables
-    .selectFrom("metric_parts as p")
-    .innerJoin("metric_spans as s", "s.part", "p.part")
-    .where("p.run", "=", run)
+  spansIn(tables, run)
     .select(["s.key", "s.points", "s.last_step"])
     .unionAll(
-      tables
-        .selectFrom("metric_blocks as b")
-        .innerJoin("metrics as m", "m.block", "b.id")
-        .where("b.run", "=", run)
+      rowsIn(tables, run)
         .where("b.id", ">", spanned)
         .groupBy(["m.block", "m.key"])
         .select(({ fn }) => ["m.key", fn.countAll<number>().as("points"), fn.max("m.step").as("last_step")]),
@@ -303,10 +292,7 @@ async function lastInSpans(
   key: number,
   step: number,
 ): Promise<Point | undefined> {
-  const span = await tables
-    .selectFrom("metric_parts as p")
-    .innerJoin("metric_spans as s", "s.part", "p.part")
-    .where("p.run", "=", run)
+  const span = await spansIn(tables, run)
     .where("s.key", "=", key)
     .where("s.last_step", "=", step)
     .orderBy("s.block", "desc")
@@ -369,23 +355,15 @@ async function keysOf(tables: Kysely<Tables>, run: number, key?: string): Promis
 
 /** Values of a run's metrics. */
 const pointsOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number) =>
-  tables
-    .selectFrom("metric_blocks as b")
-    .innerJoin("metrics as m", "m.block", "b.id")
-    .where("b.run", "=", run)
-    .select(pointColumns);
+  rowsIn(tables, run)
+    .select(["m.key", "m.step", "m.place", "m.wall", "m.value"])
+    .select(["m.form", "m.body", "m.count", "m.not_finite"]);
 
-const pointColumns = [
-  "m.key",
-  "m.step",
-  "m.place",
-  "m.wall",
-  "m.value",
-  "m.form",
-  "m.body",
-  "m.count",
-  "m.not_finite",
-] as const;
+const spansIn = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number) =>
+  tables
+    .selectFrom("metric_parts as p")
+    .innerJoin("metric_spans as s", "s.part", "p.part")
+    .where("p.run", "=", run);
 
 type Point = Omit<Selectable<Tables["metrics"]>, "block" | "identity">;
 

@@ -134,12 +134,7 @@ export interface ReplayRow {
   readonly wall: number;
 }
 /** A checkpoint that was saved. */
-export interface CheckpointRow {
-  readonly step: number;
-  readonly path: string;
-  readonly uri: string | undefined;
-  readonly wall: number;
-}
+export interface CheckpointRow extends ReplayRow {}
 /** A sign of life. */
 export interface HeartbeatRow {
   readonly wall: number;

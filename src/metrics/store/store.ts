@@ -1,15 +1,7 @@
 import type { Kysely } from "kysely";
 import { type Clock, EspalierError } from "../../core/index.ts";
 import { type Database, patiently, type Tables } from "./database.ts";
-import {
-  addDecisions,
-  addEvents,
-  countEvents,
-  listDecisions,
-  listEvents,
-  listTimings,
-  setTimings,
-} from "./events.ts";
+import { addEvents, countEvents, listEvents, listTimings, setTimings } from "./events.ts";
 import { newMemory, type RunMemory } from "./insert-metrics.ts";
 import { buckets, countMetrics, latest, series, since } from "./queries.ts";
 import {
@@ -23,7 +15,7 @@ import {
   removeOrphans,
   startRun,
 } from "./runs.ts";
-import type { DecisionRow, RunEventKind, RunEvents, StatsStore } from "./stats-store.ts";
+import type { StatsStore } from "./stats-store.ts";
 
 /** The store on a database that has its tables. */
 export function storeOn(database: Database, clock: Clock): StatsStore {
@@ -89,11 +81,7 @@ export function storeOn(database: Database, clock: Clock): StatsStore {
       }
     },
     add: (run, kind, rows) =>
-      changeRun(`filing ${kind}s`, run, (db, number) =>
-        kind === "decision"
-          ? addDecisions(db, number, rows as readonly DecisionRow[])
-          : addEvents(db, number, kind, rows as never),
-      ),
+      changeRun(`filing ${kind}s`, run, (db, number) => addEvents(db, number, kind, rows)),
     setHookTimings: (run, rows) =>
       changeRun("filing hook timings", run, (db, number) => setTimings(db, number, rows)),
     runs: ({ limit } = {}) => attempt("listing runs", () => listRuns(tables, limit)),
@@ -107,15 +95,7 @@ export function storeOn(database: Database, clock: Clock): StatsStore {
     place: (run) => query("reading metrics", run, (number) => placeOf(tables, number)),
     since: (run, place, limit) =>
       query("reading metrics", run, (number) => since(tables, number, place, limit)),
-    list: <K extends RunEventKind>(run: string, kind: K) =>
-      query(
-        `listing ${kind}s`,
-        run,
-        (number) =>
-          (kind === "decision" ? listDecisions(tables, number) : listEvents(tables, number, kind)) as Promise<
-            readonly RunEvents[K][]
-          >,
-      ),
+    list: (run, kind) => query(`listing ${kind}s`, run, (number) => listEvents(tables, number, kind)),
     counts: (run) => query("counting events", run, (number) => countEvents(tables, number)),
     hookTimings: (run) => query("listing hook timings", run, (number) => listTimings(tables, number)),
     close() {

@@ -9,7 +9,14 @@ import {
 import { every } from "../../../schedule/index.ts";
 import type { RunProgress } from "../../run-info.ts";
 import { clockOption, type Sink, type SinkOptions, sinkOptions } from "../sink.ts";
-import { type Chooser, chooser, followWindows, machineCategories } from "./entries.ts";
+import {
+  type Chooser,
+  type Chosen,
+  chooser,
+  followWindows,
+  machineCategories,
+  type ShownWindow,
+} from "./entries.ts";
 import {
   barRow,
   type ConsoleRow,
@@ -100,7 +107,7 @@ export function consoleSink(options: ConsoleOptions = {}): Sink {
     schedule,
     ...(categories && { categories }),
     ...(metrics && { metrics }),
-    ...(live ? terminalDisplay(parts, clock, columns) : plainDisplay(parts)),
+    ...showOn(live ? terminalDisplay(parts, clock, columns) : plainDisplay(parts), parts),
   };
 }
 
@@ -124,72 +131,79 @@ export function hasUnicode(env: Environment, platform: string): boolean {
   return Boolean(env.WT_SESSION || env.TERM_PROGRAM || env.TERM?.startsWith("xterm"));
 }
 
-/** The methods of a sink that a display implements. */
-type Display = Required<Pick<Sink, "open" | "write" | "progress" | "message" | "close">>;
-
 interface DisplayParts {
   readonly output: Output;
   readonly style: Style;
   readonly choose: Chooser;
 }
 
-/** Lines and nothing else, for files, pipes and terminals whose cursor does not move. */
-function plainDisplay({ output, style, choose }: DisplayParts): Display {
-  const follow = followWindows();
-  let latest: RunProgress | undefined;
-  let opened = false;
-  const print = (...rows: readonly ConsoleRow[]): undefined | Promise<void> =>
-    output.write(rows.map((row) => `${painted(row, style)}\n`).join(""));
+/** The bar is drawn at most once in this time, in milliseconds. */
+const barInterval = 100;
 
+/** How windows are shown, and what is done as the run goes on. */
+interface Display {
+  print(rows: readonly ConsoleRow[]): undefined | Promise<void>;
+  rowsOf(window: ShownWindow, chosen: Chosen): readonly ConsoleRow[];
+  /** The newest; undefined once the run has ended. */
+  progress(progress: RunProgress | undefined): void;
+}
+
+type ShowingSink = Required<Pick<Sink, "open" | "write" | "progress" | "message" | "close">>;
+
+/** Shows a run on a display. */
+function showOn(display: Display, { output, choose }: DisplayParts): ShowingSink {
+  const follow = followWindows();
+  let opened = false;
   return {
     open(run) {
       if (opened) return;
       opened = true;
-      return print(openingRow(run));
+      return display.print([openingRow(run)]);
     },
     write(records) {
-      const lines = follow(records).flatMap((window) => {
-        const chosen = choose(window.entries);
-        return chosen.entries.length === 0 && chosen.more === 0 ? [] : [lineRow(window, chosen, latest)];
-      });
-      return lines.length === 0 ? undefined : print(...lines);
+      const rows = follow(records).flatMap((window) => display.rowsOf(window, choose(window.entries)));
+      return rows.length === 0 ? undefined : display.print(rows);
     },
-    progress(progress) {
-      latest = progress;
-    },
+    progress: display.progress,
     message(text) {
-      print(...printableLines(text).map((line) => [{ text: line }]));
+      display.print(printableLines(text).map((line) => [{ text: line }]));
     },
     close(ending) {
-      print(endingRow(ending));
+      display.progress(undefined);
+      display.print([endingRow(ending)]);
       return output.close();
     },
   };
 }
 
-/** The bar is drawn at most once in this time, in milliseconds. */
-const barInterval = 100;
+/** Lines and nothing else, for files, pipes and terminals whose cursor does not move. */
+function plainDisplay({ output, style }: DisplayParts): Display {
+  let latest: RunProgress | undefined;
+  return {
+    print: (rows) => output.write(rows.map((row) => `${painted(row, style)}\n`).join("")),
+    rowsOf: (window, chosen) =>
+      chosen.entries.length === 0 && chosen.more === 0 ? [] : [lineRow(window, chosen, latest)],
+    progress(progress) {
+      latest = progress;
+    },
+  };
+}
 
 /**
  * Lines that scroll up, and under them the bar, which is redrawn. Nothing else is ever erased, so that what stood in the
  * terminal before is safe.
  */
-function terminalDisplay(
-  { output, style, choose }: DisplayParts,
-  clock: Clock,
-  columns: () => number,
-): Display {
-  const follow = followWindows();
+function terminalDisplay({ output, style }: DisplayParts, clock: Clock, columns: () => number): Display {
   let widths = firstWidths();
   let tableColumns = columns();
   let latest: RunProgress | undefined;
-  let opened = false;
   let drawnAt = Number.NEGATIVE_INFINITY;
   /** Columns that the bar takes now. */
   let barWidth = 0;
 
   /** Moves to where the bar begins. A terminal that has become narrower has broken it into several lines. */
   const backToBar = (): string => {
+    if (barWidth === 0) return "";
     const up = Math.ceil(barWidth / columns()) - 1;
     return up > 0 ? `\r\x1b[${up}A\x1b[J` : "\r";
   };
@@ -201,40 +215,21 @@ function terminalDisplay(
     barWidth = rowWidth(row);
     return painted(row, style);
   };
-  const printAbove = (rows: readonly ConsoleRow[]): undefined | Promise<void> => {
-    const start = barWidth > 0 ? `${backToBar()}\x1b[J` : "";
-    barWidth = 0;
-    return output.write(start + rows.map((row) => `${painted(row, style)}\n`).join("") + drawBar());
-  };
-
   return {
-    open(run) {
-      if (opened) return;
-      opened = true;
-      return printAbove([openingRow(run)]);
+    print(rows) {
+      const start = barWidth > 0 ? `${backToBar()}\x1b[J` : "";
+      barWidth = 0;
+      return output.write(start + rows.map((row) => `${painted(row, style)}\n`).join("") + drawBar());
     },
-    write(records) {
-      if (records.length === 0) return;
+    rowsOf(window, chosen) {
       if (columns() !== tableColumns) widths = firstWidths();
       tableColumns = columns();
-      const rows = follow(records).flatMap((window) =>
-        tableRows(window, choose(window.entries), tableColumns - 1, style, widths),
-      );
-      return printAbove(rows);
+      return tableRows(window, chosen, tableColumns - 1, style, widths);
     },
     progress(progress) {
       latest = progress;
-      if (clock.now() - drawnAt < barInterval || output.blocked) return;
-      const start = barWidth > 0 ? backToBar() : "";
-      output.write(`${start}${drawBar()}\x1b[K`);
-    },
-    message(text) {
-      printAbove(printableLines(text).map((line) => [{ text: line }]));
-    },
-    close(ending) {
-      latest = undefined;
-      printAbove([endingRow(ending)]);
-      return output.close();
+      if (!progress || clock.now() - drawnAt < barInterval || output.blocked) return;
+      output.write(`${backToBar()}${drawBar()}\x1b[K`);
     },
   };
 }

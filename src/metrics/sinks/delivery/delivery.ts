@@ -128,7 +128,6 @@ export class Delivery {
   readonly #limits: DeliveryLimits;
   readonly #timers: Timers;
   readonly #queue: RecordQueue;
-  readonly #retry: RetryTimer;
   readonly #messages: string[] = [];
   #state: State = "opening";
   #run: RunInfo | undefined;
@@ -138,6 +137,11 @@ export class Delivery {
   #sinkOpen = false;
   #refusals = 0;
   #slowCalls = 0;
+  /** Failed calls in a row, up to now. */
+  #failures = 0;
+  /** When the next call is due, also where a busy process lets no timer run. */
+  #due = Number.NEGATIVE_INFINITY;
+  #cancelTimer: (() => void) | undefined;
   /** Records filed and lost, failed calls, and the last error. */
   readonly #counts = { written: 0, lost: 0, failures: 0, lastError: undefined as string | undefined };
   /** Kinds of trouble that were warned of: each is said once. */
@@ -154,7 +158,6 @@ export class Delivery {
     this.#limits = resolveOptions("delivery", options.limits ?? {}, deliveryLimits);
     this.#timers = timers;
     this.#queue = new RecordQueue(clock, this.#limits.records, (count, why) => this.#lose(count, why));
-    this.#retry = new RetryTimer(clock, timers, this.#limits.retry, () => this.#next());
   }
 
   /** Opens the sink for a run. What an earlier process of this run left on disk is delivered first. */
@@ -215,10 +218,15 @@ export class Delivery {
   #next(): void {
     const run = this.#run;
     if (!run || this.#busy || this.#state === "unusable" || this.#state === "closed") return;
-    if (!this.#retry.isDue) return;
-    this.#retry.cancel();
+    if (this.#options.clock.now() < this.#due) return;
+    this.#cancelNext();
     if (!this.#sinkOpen) {
-      this.#openSink(run);
+      this.#call(
+        () => this.sink.open?.(run),
+        () => {
+          this.#sinkOpen = true;
+        },
+      );
       return;
     }
     this.#showMessages();
@@ -232,13 +240,20 @@ export class Delivery {
     }
   }
 
-  #openSink(run: RunInfo): void {
-    this.#call(
-      () => this.sink.open?.(run),
-      () => {
-        this.#sinkOpen = true;
-      },
-    );
+  /** Has the next call made after some milliseconds. */
+  #nextAfter(wait: number): void {
+    this.#cancelNext();
+    this.#due = this.#options.clock.now() + wait;
+    this.#cancelTimer = this.#timers.set(() => {
+      this.#cancelNext();
+      this.#next();
+    }, wait);
+  }
+
+  #cancelNext(): void {
+    this.#due = Number.NEGATIVE_INFINITY;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
   }
 
   #write(batch: readonly MetricRecord[]): void {
@@ -294,7 +309,7 @@ export class Delivery {
     }
     const milliseconds = clock.now() - started;
     const succeeded = (): void => {
-      this.#retry.failures = 0;
+      this.#failures = 0;
       done();
       this.#warnSlow(milliseconds);
       if (this.#said.has("failed")) this.#say("works", `works again${this.#waitingText()}`);
@@ -324,7 +339,7 @@ export class Delivery {
   /** After a call that need not be repeated: goes on with the next one. */
   #answered(): void {
     if (this.#state === "closed") this.#abandonSink();
-    else if (!this.#queue.isEmpty || this.#ending) this.#retry.soon();
+    else if (!this.#queue.isEmpty || this.#ending) this.#nextAfter(0);
   }
 
   #failed(error: unknown, isCounted: boolean): void {
@@ -333,13 +348,15 @@ export class Delivery {
     if (this.#state === "closed") this.#abandonSink();
     else if (code === "SINK_UNUSABLE" || code === "SINK_REFUSED") this.#giveUp();
     else {
-      if (this.#retry.failures >= this.#limits.toDiskAfter) this.#queue.toDisk();
-      this.#retry.later();
+      const { toDiskAfter, retry } = this.#limits;
+      const [first, longest] = retry;
+      if (this.#failures >= toDiskAfter) this.#queue.toDisk();
+      this.#nextAfter(1000 * Math.min(longest, first * 2 ** Math.min(this.#failures - 1, 50)));
     }
   }
 
   #countFailure(error: unknown): void {
-    this.#retry.failures++;
+    this.#failures++;
     if (this.#state === "opening" || this.#state === "open") this.#state = "failing";
     const path = this.#queue.spill?.path;
     const kept = `what it does not take waits, up to ${this.#limits.records} values in memory, `;
@@ -379,11 +396,11 @@ export class Delivery {
           cancel();
           resolve();
         };
-        this.#retry.cancel();
+        this.#cancelNext();
         this.#next();
       });
     this.#state = "closed";
-    this.#retry.cancel();
+    this.#cancelNext();
     this.#queue.toDisk(true);
     this.#queue.loseMemory();
     if (!this.#busy) this.#abandonSink();
@@ -448,59 +465,6 @@ export class Delivery {
 
 const isPromise = (answer: unknown): answer is PromiseLike<unknown> =>
   typeof answer === "object" && answer !== null && "then" in answer && typeof answer.then === "function";
-
-/** Decides when the next call is due: at once, or after a failure some time later, longer with each in a row. */
-class RetryTimer {
-  readonly #clock: Clock;
-  readonly #timers: Timers;
-  readonly #range: readonly [first: number, longest: number];
-  readonly #action: () => void;
-  #due = Number.NEGATIVE_INFINITY;
-  #cancel: (() => void) | undefined;
-  /** In a row, up to now. */
-  failures = 0;
-
-  constructor(clock: Clock, timers: Timers, range: readonly [number, number], action: () => void) {
-    this.#clock = clock;
-    this.#timers = timers;
-    this.#range = range;
-    this.#action = action;
-  }
-
-  /** True once the time has come, also where a busy process lets no timer run. */
-  get isDue(): boolean {
-    return this.#clock.now() >= this.#due;
-  }
-
-  /** Acts some time after a failure. */
-  later(): void {
-    const [first, longest] = this.#range;
-    const wait = 1000 * Math.min(longest, first * 2 ** Math.min(this.failures - 1, 50));
-    this.#due = this.#clock.now() + wait;
-    this.#set(wait);
-  }
-
-  /** Acts as soon as the current turn is over. */
-  soon(): void {
-    this.#due = Number.NEGATIVE_INFINITY;
-    this.#set(0);
-  }
-
-  /** Does not act. It is due at any time. */
-  cancel(): void {
-    this.#due = Number.NEGATIVE_INFINITY;
-    this.#cancel?.();
-    this.#cancel = undefined;
-  }
-
-  #set(wait: number): void {
-    this.#cancel?.();
-    this.#cancel = this.#timers.set(() => {
-      this.cancel();
-      this.#action();
-    }, wait);
-  }
-}
 
 /** Counts of the records of one sink, by what became of them. */
 export interface SinkSummary {

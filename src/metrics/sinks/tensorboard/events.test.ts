@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { metricRecord } from "../../../testing/sinks/records.ts";
-import { crc32c, EventWriter, hyperparameters, writeValue } from "./events.ts";
+import { settingsByPath } from "../sink.ts";
+import { crc32c, EventWriter, writeValue } from "./events.ts";
 
 /** The same events by tensorboard 2.21.0's own RecordWriter. */
 const original = [
@@ -47,28 +48,28 @@ describe("crc32c", () => {
   });
 });
 
-describe("hyperparameters", () => {
-  it("are the settings by their paths, lists as JSON", () => {
+describe("settings by path", () => {
+  it("are one by one what lies in objects, and lists as they are", () => {
     const config = {
       lr: 0.1,
       net: { width: 64, act: "relu", sizes: [1, [2]], deep: { bias: true } },
       none: null,
     };
-    expect([...hyperparameters(config)]).toEqual([
+    expect(settingsByPath(config)).toEqual([
       ["lr", 0.1],
       ["net.width", 64],
       ["net.act", "relu"],
-      ["net.sizes", "[1,[2]]"],
+      ["net.sizes", [1, [2]]],
       ["net.deep.bias", true],
-      ["none", "null"],
+      ["none", null],
     ]);
   });
 
   it.each([
     [null, []],
     [{}, []],
-    [[1, 2], []],
+    [[1, 2], [["config", [1, 2]]]],
     [7, [["config", 7]]],
     ["fast", [["config", "fast"]]],
-  ])("of %j are %j", (config, found) => expect([...hyperparameters(config)]).toEqual(found));
+  ])("of %j are %j", (config, found) => expect(settingsByPath(config)).toEqual(found));
 });

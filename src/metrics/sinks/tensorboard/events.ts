@@ -1,7 +1,9 @@
 import type { Json } from "../../../checkpoint/index.ts";
 import { ProtoWriter } from "../../../core/index.ts";
-import type { Histogram, MetricRecord } from "../../record.ts";
+import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
+import { type MessageValues, writeFields } from "../messages.ts";
+import { settingsByPath } from "../sink.ts";
 
 /*
  * The bytes of TensorBoard's event files:
@@ -12,13 +14,31 @@ import type { RunEnding, RunInfo } from "../../run-info.ts";
  */
 
 const event = { wall: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 } as const;
-const sessionLog = { status: 1, START: 1 } as const;
-const summaryValue = { field: 1, tag: 1, number: 2, histogram: 5, tensor: 8, metadata: 9 } as const;
-const metadata = { plugin: 1, description: 3, dataClass: 4, TENSOR: 2 } as const;
-const plugin = { name: 1, content: 2 } as const;
-const histogram = { min: 1, max: 2, count: 3, sum: 4, sumSquares: 5, limits: 6, counts: 7 } as const;
-const tensor = { type: 1, shape: 2, texts: 8, FLOAT: 1, STRING: 7 } as const;
-const dimension = { field: 2, size: 1 } as const;
+const sessionLog = { status: [1, "integer"] } as const;
+const START = 1;
+const histogram = {
+  min: [1, "double"],
+  max: [2, "double"],
+  count: [3, "double"],
+  sum: [4, "double"],
+  sumSquares: [5, "double"],
+  limits: [6, "doubles"],
+  counts: [7, "doubles"],
+} as const;
+const dimension = { size: [1, "integer"] } as const;
+const tensor = { type: [1, "integer"], shape: [2, { axes: [2, dimension] }], texts: [8, "text"] } as const;
+const [FLOAT, STRING] = [1, 7];
+const plugin = { name: [1, "text"], content: [2, "bytes"] } as const;
+const metadata = { plugin: [1, plugin], description: [3, "text"], dataClass: [4, "integer"] } as const;
+const TENSOR = 2;
+const summaryValue = {
+  tag: [1, "text"],
+  number: [2, "float"],
+  histogram: [5, histogram],
+  tensor: [8, tensor],
+  metadata: [9, metadata],
+} as const;
+const summary = { value: [1, summaryValue] } as const;
 
 /** The size of a record and the checksum of that. */
 const HEADER = 12;
@@ -49,9 +69,7 @@ export class EventWriter extends ProtoWriter {
   /** Marks the start of a process: readers drop what earlier files of the run hold from this step on. */
   sessionStart(wall: number, step: number): void {
     this.#begin(wall, step);
-    const log = this.begin(event.sessionLog);
-    this.integer(sessionLog.status, sessionLog.START);
-    this.end(log);
+    writeFields(this, { log: [event.sessionLog, sessionLog] }, { log: { status: START } });
     this.#end();
   }
 
@@ -75,28 +93,32 @@ export class EventWriter extends ProtoWriter {
 /** The encoded value of a number without its last four bytes, the number itself. The same for all values of a key. */
 export function numberPrefix(key: string): Uint8Array {
   const out = new ProtoWriter(64);
-  const begun = out.begin(summaryValue.field);
-  out.text(summaryValue.tag, key);
-  out.float(summaryValue.number, 0);
-  out.end(begun);
+  writeFields(out, summary, { value: { tag: key, number: 0 } });
   return Uint8Array.from(out.bytes().subarray(0, -4));
 }
 
 /** Writes the value of a record. The `first` value of a metric also carries its description. */
 export function writeValue(out: ProtoWriter, record: MetricRecord, first: boolean): void {
-  const begun = out.begin(summaryValue.field);
-  out.text(summaryValue.tag, record.key);
-  if (typeof record.value === "number") {
-    if (first) writeMetadata(out, "scalars", descriptionOf(record));
-    out.float(summaryValue.number, record.value);
-  } else if (typeof record.value === "string") {
-    writeMetadata(out, "text", first ? descriptionOf(record) : "", { tensor: true });
-    writeText(out, record.value);
-  } else {
-    if (first) writeMetadata(out, "histograms", descriptionOf(record));
-    writeHistogram(out, record.value);
+  const { key: tag, value } = record;
+  const description = (first && descriptionOf(record)) || undefined;
+  const described = (name: string) =>
+    description === undefined ? undefined : { plugin: { name }, description };
+  if (typeof value === "number")
+    writeFields(out, summary, { value: { tag, metadata: described("scalars"), number: value } });
+  else if (typeof value === "string")
+    writeFields(out, summary, {
+      value: {
+        tag,
+        metadata: { plugin: { name: "text" }, description, dataClass: TENSOR },
+        tensor: { type: STRING, shape: {}, texts: value },
+      },
+    });
+  else {
+    const { min, max, count, sum, sumSquares, edges, counts } = value;
+    // TensorBoard's buckets end at their limits and begin at the one before, the first at the least number.
+    const buckets = { min, max, count, sum, sumSquares, limits: edges.slice(1), counts };
+    writeFields(out, summary, { value: { tag, metadata: described("histograms"), histogram: buckets } });
   }
-  out.end(begun);
 }
 
 /** The name of the metric where it differs from its key, and its unit. */
@@ -107,113 +129,44 @@ function descriptionOf({ key, category, name, unit }: MetricRecord): string {
   return parts.join(", ");
 }
 
-function writeMetadata(
-  out: ProtoWriter,
-  name: string,
-  description: string,
-  more: { readonly tensor?: boolean; readonly content?: Uint8Array } = {},
-): void {
-  if (!more.tensor && description === "") return;
-  const begun = out.begin(summaryValue.metadata);
-  const by = out.begin(metadata.plugin);
-  out.text(plugin.name, name);
-  if (more.content) {
-    const content = out.begin(plugin.content);
-    out.raw(more.content);
-    out.end(content);
-  }
-  out.end(by);
-  if (description !== "") out.text(metadata.description, description);
-  if (more.tensor) out.integer(metadata.dataClass, metadata.TENSOR);
-  out.end(begun);
-}
-
-function writeText(out: ProtoWriter, text: string): void {
-  const begun = out.begin(summaryValue.tensor);
-  out.integer(tensor.type, tensor.STRING);
-  out.end(out.begin(tensor.shape));
-  out.text(tensor.texts, text);
-  out.end(begun);
-}
-
-/** TensorBoard's buckets end at their limits and begin at the one before, the first at the least number. */
-function writeHistogram(out: ProtoWriter, value: Histogram): void {
-  const begun = out.begin(summaryValue.histogram);
-  out.double(histogram.min, value.min);
-  out.double(histogram.max, value.max);
-  out.double(histogram.count, value.count);
-  out.double(histogram.sum, value.sum);
-  out.double(histogram.sumSquares, value.sumSquares);
-  out.doubles(histogram.limits, value.edges.slice(1));
-  out.doubles(histogram.counts, value.counts);
-  out.end(begun);
-}
-
 // Hyperparameters: two values of the plugin "hparams", one at the start of a run and one at its end.
 
-const session = { start: 3, end: 4 } as const;
-const sessionStart = { parameters: 1, time: 5 } as const;
-const sessionEnd = { status: 1, time: 2, SUCCESS: 1, FAILURE: 2 } as const;
-const entry = { key: 1, value: 2 } as const;
-const setting = { number: 2, text: 3, boolean: 4 } as const;
+const setting = { number: [2, "double"], text: [3, "text"], boolean: [4, "boolean"] } as const;
+const session = {
+  start: [3, { parameters: [1, { key: [1, "text"], value: [2, setting] }], time: [5, "double"] }],
+  end: [4, { status: [1, "integer"], time: [2, "double"] }],
+} as const;
+const [SUCCESS, FAILURE] = [1, 2];
 
 /** Writes the settings of the run for the dashboard that compares runs by them. It finds the metrics by itself. */
 export function writeSessionStart(out: ProtoWriter, { config, startedAt }: RunInfo): void {
-  const content = new ProtoWriter();
-  const begun = content.begin(session.start);
-  for (const [name, value] of hyperparameters(config)) {
-    const parameter = content.begin(sessionStart.parameters);
-    content.text(entry.key, name);
-    const held = content.begin(entry.value);
-    if (typeof value === "number") content.double(setting.number, value);
-    else if (typeof value === "boolean") content.boolean(setting.boolean, value);
-    else content.text(setting.text, value);
-    content.end(held);
-    content.end(parameter);
-  }
-  content.double(sessionStart.time, startedAt / 1000);
-  content.end(begun);
-  writePluginData(out, "_hparams_/session_start_info", "hparams", content.bytes());
+  const parameters = settingsByPath(config).map(([key, value]) => ({ key, value: settingOf(value) }));
+  writeSession(out, "_hparams_/session_start_info", { start: { parameters, time: startedAt / 1000 } });
 }
 
-/** Settings as TensorBoard compares them: one by one, nested ones by their path, lists as JSON. */
-export function hyperparameters(config: Json): ReadonlyMap<string, number | string | boolean> {
-  const found = new Map<string, number | string | boolean>();
-  const visit = (at: Json, path: string): void => {
-    if (typeof at === "object" && at !== null && !Array.isArray(at))
-      for (const [name, inner] of Object.entries(at)) visit(inner, path === "" ? name : `${path}.${name}`);
-    else if (typeof at === "number" || typeof at === "boolean" || typeof at === "string")
-      found.set(path || "config", at);
-    else if (path !== "") found.set(path, JSON.stringify(at));
-  };
-  visit(config, "");
-  return found;
+function settingOf(value: Json): MessageValues<typeof setting> {
+  if (typeof value === "number") return { number: value };
+  if (typeof value === "boolean") return { boolean: value };
+  return { text: typeof value === "string" ? value : JSON.stringify(value) };
 }
 
 /** Writes how the run ended. Not called for an interrupted run: it goes on, and TensorBoard keeps the first status. */
 export function writeSessionEnd(out: ProtoWriter, { outcome }: RunEnding, wall: number): void {
-  const content = new ProtoWriter();
-  const begun = content.begin(session.end);
-  content.integer(sessionEnd.status, outcome === "failed" ? sessionEnd.FAILURE : sessionEnd.SUCCESS);
-  content.double(sessionEnd.time, wall / 1000);
-  content.end(begun);
-  writePluginData(out, "_hparams_/session_end_info", "hparams", content.bytes());
+  const status = outcome === "failed" ? FAILURE : SUCCESS;
+  writeSession(out, "_hparams_/session_end_info", { end: { status, time: wall / 1000 } });
 }
 
-/** A value that belongs to a plugin and to no metric: an empty tensor, with the content in its metadata. */
-function writePluginData(out: ProtoWriter, tag: string, name: string, content: Uint8Array): void {
-  const begun = out.begin(summaryValue.field);
-  out.text(summaryValue.tag, tag);
-  writeMetadata(out, name, "", { tensor: true, content });
-  const empty = out.begin(summaryValue.tensor);
-  out.integer(tensor.type, tensor.FLOAT);
-  const shape = out.begin(tensor.shape);
-  const axis = out.begin(dimension.field);
-  out.integer(dimension.size, 0);
-  out.end(axis);
-  out.end(shape);
-  out.end(empty);
-  out.end(begun);
+/** A value that belongs to the plugin and to no metric: an empty tensor, with the content in its metadata. */
+function writeSession(out: ProtoWriter, tag: string, values: MessageValues<typeof session>): void {
+  const content = new ProtoWriter();
+  writeFields(content, session, values);
+  writeFields(out, summary, {
+    value: {
+      tag,
+      metadata: { plugin: { name: "hparams", content: content.bytes() }, dataClass: TENSOR },
+      tensor: { type: FLOAT, shape: { axes: { size: 0 } } },
+    },
+  });
 }
 
 /** TensorFlow masks its checksums, so that the checksum of data which holds checksums is not weak. */

@@ -71,14 +71,6 @@ export function tensorBoardSink(directory: string, options: TensorBoardOptions =
 const LATE = "late";
 const BY = "by-";
 
-/** The event files of one axis. */
-interface AxisRuns {
-  /** Earlier processes may have filed values up to here. */
-  readonly floor: number;
-  readonly main: EventRun;
-  late: EventRun | undefined;
-}
-
 /**
  * The TensorBoard runs that make up one of ours: the directory itself for metrics on the axis `steps`; `by-<axis>` for
  * every other axis, because a restart drops steps of a whole run; and `late` in each for values that come after later
@@ -89,9 +81,9 @@ class EventRuns {
   readonly #directory: string;
   readonly #wall: number;
   readonly #resumedAt: Counters | undefined;
-  readonly #axes = new Map<string, AxisRuns>();
-  /** All that are open. */
-  readonly #runs: EventRun[] = [];
+  /** Those that are open, by their axes. */
+  readonly #main = new Map<string, EventRun>();
+  readonly #late = new Map<string, EventRun>();
 
   /** Creates a file in the directory itself, and wherever earlier processes wrote some. */
   constructor(files: SinkFiles, directory: string, wall: number, resumedAt: Counters | undefined) {
@@ -100,7 +92,7 @@ class EventRuns {
     this.#wall = wall;
     this.#resumedAt = resumedAt;
     try {
-      for (const axis of existingAxes(directory)) this.#of(axis);
+      for (const axis of existingAxes(directory)) this.#run(axis, this.#main);
     } catch (error) {
       this.close();
       throw error;
@@ -111,57 +103,53 @@ class EventRuns {
   write(records: readonly MetricRecord[]): void {
     this.#together(() => {
       for (const record of records) {
-        const runs = this.#of(record.axis);
-        const isLate = record.step <= runs.floor || runs.main.isPast(record);
-        (isLate ? this.#late(record.axis, runs) : runs.main).add(record);
+        const { axis, step } = record;
+        const main = this.#run(axis, this.#main);
+        // Earlier processes may have filed values up to where the run goes on.
+        const isLate = step <= (this.#resumedAt?.[axis] ?? NEVER) || main.isPast(record);
+        (isLate ? this.#run(axis, this.#late) : main).add(record);
       }
     });
   }
 
   /** Files an event that belongs to no metric, in the main run. */
   writeExtra(wall: number, write: (out: EventWriter) => void): void {
-    this.#together(() => this.#of("steps").main.addExtra(wall, write));
+    this.#together(() => this.#run("steps", this.#main).addExtra(wall, write));
   }
 
   close(): void {
-    for (const run of this.#runs) run.close();
-    this.#runs.length = 0;
-    this.#axes.clear();
+    for (const runs of [this.#main, this.#late]) {
+      for (const run of runs.values()) run.close();
+      runs.clear();
+    }
   }
 
   #together(add: () => void): void {
+    const each = (act: (run: EventRun) => void): void => {
+      for (const runs of [this.#main, this.#late]) for (const run of runs.values()) act(run);
+    };
     try {
       add();
-      for (const run of this.#runs) run.stage();
+      each((run) => run.stage());
     } catch (error) {
-      for (const run of this.#runs) run.drop();
+      each((run) => run.drop());
       throw error;
     }
-    for (const run of this.#runs) run.commit();
+    each((run) => run.commit());
   }
 
-  #of(axis: string): AxisRuns {
-    const found = this.#axes.get(axis);
-    if (found) return found;
-    const floor = this.#resumedAt?.[axis] ?? Number.NEGATIVE_INFINITY;
-    const runs: AxisRuns = { floor, main: this.#open(axis, false), late: undefined };
-    this.#axes.set(axis, runs);
-    if (eventFiles(node.path.join(this.#directory, folderOf(axis, true))).length > 0) this.#late(axis, runs);
-    return runs;
-  }
-
-  #late(axis: string, runs: AxisRuns): EventRun {
-    runs.late ??= this.#open(axis, true);
-    return runs.late;
-  }
-
-  #open(axis: string, late: boolean): EventRun {
+  /** The run of an axis; where it is new, that of its late values is opened too if earlier processes wrote some. */
+  #run(axis: string, runs: Map<string, EventRun>): EventRun {
+    const known = runs.get(axis);
+    if (known) return known;
     const reached = this.#resumedAt?.[axis];
     // A new run voids everything; a resumed one what comes again; on an unknown axis nothing is void.
     const voidFrom = reached !== undefined ? Math.floor(reached) + 1 : this.#resumedAt ? undefined : 0;
-    const directory = node.path.join(this.#directory, folderOf(axis, late));
-    const run = new EventRun(this.#files, directory, this.#wall, voidFrom);
-    this.#runs.push(run);
+    const folder = (late: boolean): string => node.path.join(this.#directory, folderOf(axis, late));
+    const isLate = runs === this.#late;
+    const run = new EventRun(this.#files, folder(isLate), this.#wall, voidFrom);
+    runs.set(axis, run);
+    if (!isLate && eventFiles(folder(true)).length > 0) this.#run(axis, this.#late);
     return run;
   }
 }

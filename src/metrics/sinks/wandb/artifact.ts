@@ -8,6 +8,7 @@ import {
   option,
   type ProtoWriter,
 } from "../../../core/index.ts";
+import { writeFields } from "../messages.ts";
 import type { WandbProject } from "./records.ts";
 import type { WandbSink } from "./sink.ts";
 
@@ -117,25 +118,34 @@ export interface ArtifactContent {
   readonly files: readonly ArtifactFile[];
 }
 
-export const artifactField = {
-  runId: 1,
-  project: 2,
-  entity: 3,
-  type: 4,
-  name: 5,
-  digest: 6,
-  metadata: 8,
-  userCreated: 9,
-  aliases: 11,
-  manifest: 12,
-  finalize: 14,
-  clientId: 15,
-  sequenceClientId: 16,
-  digestAlgorithm: 20,
+const entry = {
+  path: [1, "text"],
+  digest: [2, "text"],
+  size: [4, "integer"],
+  localPath: [6, "text"],
 } as const;
-const manifest = { version: 1, policy: 2, policyConfig: 3, contents: 4 } as const;
-const setting = { key: 1, json: 2 } as const;
-const entry = { path: 1, digest: 2, size: 4, localPath: 6 } as const;
+const manifest = {
+  version: [1, "integer"],
+  policy: [2, "text"],
+  policyConfig: [3, { key: [1, "text"], json: [2, "text"] }],
+  contents: [4, entry],
+} as const;
+export const artifactMessage = {
+  runId: [1, "text"],
+  project: [2, "text"],
+  entity: [3, "text"],
+  type: [4, "text"],
+  name: [5, "text"],
+  digest: [6, "text"],
+  metadata: [8, "text"],
+  userCreated: [9, "boolean"],
+  aliases: [11, "text"],
+  manifest: [12, manifest],
+  finalize: [14, "boolean"],
+  clientId: [15, "text"],
+  sequenceClientId: [16, "text"],
+  digestAlgorithm: [20, "text"],
+} as const;
 
 /** The identity of a set of files to W&B: the same files are one version. */
 export function digestOf(files: readonly ArtifactFile[]): string {
@@ -146,42 +156,35 @@ export function digestOf(files: readonly ArtifactFile[]): string {
 
 export function writeArtifact(
   out: ProtoWriter,
-  of: WandbProject & { readonly runId: string; readonly sequence: string },
+  { runId, project, entity, sequence }: WandbProject & { readonly runId: string; readonly sequence: string },
   { type, name, aliases, metadata, files }: ArtifactContent,
 ): void {
-  out.text(artifactField.runId, of.runId);
-  out.text(artifactField.project, of.project);
-  if (of.entity !== undefined) out.text(artifactField.entity, of.entity);
-  out.text(artifactField.type, type);
-  out.text(artifactField.name, name);
-  out.text(artifactField.digest, digestOf(files));
-  out.text(artifactField.metadata, JSON.stringify(metadata));
-  out.boolean(artifactField.userCreated, true);
-  for (const alias of aliases) out.text(artifactField.aliases, alias);
-  writeManifest(out, files);
-  out.boolean(artifactField.finalize, true);
-  out.text(artifactField.clientId, clientId());
-  out.text(artifactField.sequenceClientId, of.sequence);
-  out.text(artifactField.digestAlgorithm, "MANIFEST_MD5");
-}
-
-function writeManifest(out: ProtoWriter, files: readonly ArtifactFile[]): void {
-  const begun = out.begin(artifactField.manifest);
-  out.integer(manifest.version, 1);
-  out.text(manifest.policy, "wandb-storage-policy-v1");
-  const layout = out.begin(manifest.policyConfig);
-  out.text(setting.key, "storageLayout");
-  out.text(setting.json, '"V2"');
-  out.end(layout);
-  for (const { path, md5, bytes, localPath } of sorted(files)) {
-    const content = out.begin(manifest.contents);
-    out.text(entry.path, path);
-    out.text(entry.digest, md5);
-    out.integer(entry.size, bytes);
-    out.text(entry.localPath, localPath);
-    out.end(content);
-  }
-  out.end(begun);
+  writeFields(out, artifactMessage, {
+    runId,
+    project,
+    entity,
+    type,
+    name,
+    digest: digestOf(files),
+    metadata: JSON.stringify(metadata),
+    userCreated: true,
+    aliases,
+    manifest: {
+      version: 1,
+      policy: "wandb-storage-policy-v1",
+      policyConfig: { key: "storageLayout", json: '"V2"' },
+      contents: sorted(files).map(({ md5: digest, bytes: size, path, localPath }) => ({
+        path,
+        digest,
+        size,
+        localPath,
+      })),
+    },
+    finalize: true,
+    clientId: clientId(),
+    sequenceClientId: sequence,
+    digestAlgorithm: "MANIFEST_MD5",
+  });
 }
 
 /** By name, as Python sorts texts. */

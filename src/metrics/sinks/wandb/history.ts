@@ -2,8 +2,8 @@ import { ProtoWriter } from "../../../core/index.ts";
 import type { Counters } from "../../../schedule/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { SinkFiles } from "../files.ts";
-import { comesAgain } from "../sink.ts";
-import { artifactField } from "./artifact.ts";
+import { comesAgain, rowsOf, type StepRow } from "../sink.ts";
+import { artifactMessage } from "./artifact.ts";
 import { LogFile, readLog } from "./log-file.ts";
 import {
   addMetric,
@@ -11,8 +11,8 @@ import {
   itemsOf,
   jsonOf,
   kind,
-  metricField,
-  runField,
+  metricMessage,
+  runMessage,
   storedRecord,
   textOf,
   timeOf,
@@ -68,7 +68,7 @@ export class History {
       if (!this.#known.has(axis)) this.#tell(log, axis, undefined);
       this.#tell(log, key, axis);
     }
-    for (const row of rowsOf(records)) this.#addRow(log, row);
+    for (const row of rowsOf(records, jsonOf)) this.#addRow(log, row);
     if (summary.length > 0) log.add(kind.summary, (out) => out.raw(summary.bytes()));
   }
 
@@ -78,7 +78,7 @@ export class History {
     this.#told.push(name);
   }
 
-  #addRow(log: LogFile, { axis, step: at, wall, seconds, values }: HistoryRow): void {
+  #addRow(log: LogFile, { axis, step: at, wall, counters, values }: StepRow): void {
     const number = this.#next++;
     const late = at < (this.#newest.get(axis) ?? Number.NEGATIVE_INFINITY);
     if (!late) this.#newest.set(axis, at);
@@ -88,7 +88,11 @@ export class History {
       this.#writeItem(out, axis, jsonOf(at));
       for (const [key, json] of values) this.#writeItem(out, key, json);
       this.#writeItem(out, "_timestamp", jsonOf(wall / 1000));
-      this.#writeItem(out, "_runtime", jsonOf(seconds ?? Math.max(0, wall - this.#startedAt) / 1000));
+      this.#writeItem(
+        out,
+        "_runtime",
+        jsonOf(counters.seconds || Math.max(0, wall - this.#startedAt) / 1000),
+      );
       this.#writeItem(out, "_step", jsonOf(number));
       // Items of a summary have the same fields.
       if (!late) this.#summary.raw(out.buffer.subarray(begun, out.length));
@@ -110,7 +114,7 @@ export class History {
       out.ascii(json);
     } else {
       out.length -= JSON_TAG.length;
-      out.text(item.json, json);
+      out.text(item.json[0], json);
     }
     out.end(begun);
   }
@@ -125,37 +129,9 @@ export class History {
 /** An item up to its value. */
 function itemPrefix(key: string): Uint8Array {
   const out = new ProtoWriter(64);
-  out.text(item.nestedKey, key);
+  out.text(item.nestedKey[0], key);
   for (const byte of JSON_TAG) out.byte(byte);
   return Uint8Array.from(out.bytes());
-}
-
-/** One row: values of one step of one axis, as JSON. */
-interface HistoryRow {
-  readonly axis: string;
-  readonly step: number;
-  readonly wall: number;
-  /** Seconds that the run had taken, where that is known. */
-  readonly seconds: number | undefined;
-  readonly values: Map<string, string>;
-}
-
-/** Records by axis and step, in the order in which they came. Two values of one metric stand on two rows. */
-function rowsOf(records: readonly MetricRecord[]): readonly HistoryRow[] {
-  const rows: HistoryRow[] = [];
-  const newest = new Map<string, HistoryRow>();
-  let row: HistoryRow | undefined;
-  for (const record of records) {
-    const { axis, step, key, wall } = record;
-    if (row?.step !== step || row.axis !== axis) row = newest.get(`${axis} ${step}`);
-    if (!row || row.values.has(key)) {
-      row = { axis, step, wall, seconds: record.counters.seconds || undefined, values: new Map() };
-      rows.push(row);
-      newest.set(`${axis} ${step}`, row);
-    }
-    row.values.set(key, jsonOf(record.value));
-  }
-  return rows;
 }
 
 /** Contents of a log that goes on. */
@@ -234,16 +210,16 @@ function stays(of: number, content: Buffer, resumedAt: Counters, held: Held): bo
       return true;
     }
     case kind.metric:
-      held.known.add(textOf(content, metricField.name));
+      held.known.add(textOf(content, metricMessage.name[0]));
       return true;
     case kind.run:
-      held.startedAt ??= timeOf(content, runField.startedAt);
+      held.startedAt ??= timeOf(content, runMessage.startedAt[0]);
       return true;
     case kind.artifact:
-      held.digests.add(textOf(content, artifactField.digest));
+      held.digests.add(textOf(content, artifactMessage.digest[0]));
       held.sequences.set(
-        textOf(content, artifactField.name),
-        textOf(content, artifactField.sequenceClientId),
+        textOf(content, artifactMessage.name[0]),
+        textOf(content, artifactMessage.sequenceClientId[0]),
       );
       return true;
     default:

@@ -3,6 +3,8 @@ import type { Json } from "../../../checkpoint/index.ts";
 import { node, type ProtoWriter, readFields } from "../../../core/index.ts";
 import type { MetricRecord } from "../../record.ts";
 import type { RunEnding, RunInfo } from "../../run-info.ts";
+import { type MessageValues, writeFields } from "../messages.ts";
+import { numeral } from "../sink.ts";
 import type { LogFile } from "./log-file.ts";
 
 /** Kinds of records: the field of a Record's content. */
@@ -18,24 +20,30 @@ export const kind = {
   environment: 26,
 } as const;
 
-/** Fields of what holds a name and a value. Names in parts are not cut at their dots. */
-export const item = { of: 1, key: 1, nestedKey: 2, json: 16 } as const;
-export const runField = {
-  id: 1,
-  entity: 2,
-  project: 3,
-  config: 4,
-  name: 8,
-  host: 13,
-  startedAt: 17,
-  resume: 24,
+/** A name and a value. Names in parts are not cut at their dots. */
+export const item = { key: [1, "text"], nestedKey: [2, "text"], json: [16, "text"] } as const;
+/** Items of a config, of a history and of a summary. */
+export const items = { items: [1, item] } as const;
+const timestamp = { seconds: [1, "integer"], nanos: [2, "integer"] } as const;
+export const runMessage = {
+  id: [1, "text"],
+  entity: [2, "text"],
+  project: [3, "text"],
+  config: [4, items],
+  name: [8, "text"],
+  host: [13, "text"],
+  startedAt: [17, timestamp],
+  resume: [24, "boolean"],
 } as const;
-export const metricField = { name: 1, stepMetric: 4, options: 6 } as const;
-const metricOption = { stepSync: 1, hidden: 2, defined: 3 } as const;
-const versions = { of: 1, producer: 1, minConsumer: 2 } as const;
-const timestamp = { seconds: 1, nanos: 2 } as const;
-const environment = { os: 1, startedAt: 3, host: 12 } as const;
-const exit = { code: 1, runtime: 2 } as const;
+const metricOptions = { stepSync: [1, "boolean"], hidden: [2, "boolean"], defined: [3, "boolean"] } as const;
+export const metricMessage = {
+  name: [1, "text"],
+  stepMetric: [4, "text"],
+  options: [6, metricOptions],
+} as const;
+const header = { versions: [1, { producer: [1, "text"], minConsumer: [2, "text"] }] } as const;
+const environment = { os: [1, "text"], startedAt: [3, timestamp], host: [12, "text"] } as const;
+const exit = { code: [1, "integer"], runtime: [2, "integer"] } as const;
 
 export interface WandbProject {
   readonly project: string;
@@ -43,56 +51,35 @@ export interface WandbProject {
 }
 
 export function addHeader(log: LogFile): void {
-  log.add(kind.header, (out) => {
-    const info = out.begin(versions.of);
-    out.text(versions.producer, `espalier-${own.version}`);
-    out.text(versions.minConsumer, "0.70.0");
-    out.end(info);
-  });
+  const versions = { producer: `espalier-${own.version}`, minConsumer: "0.70.0" };
+  log.add(kind.header, (out) => writeFields(out, header, { versions }));
 }
 
 /** `appended` says that W&B has a part of the run already, after which this one goes. */
 export function addRun(
   log: LogFile,
-  run: RunInfo,
+  { id, name, config, startedAt: began }: RunInfo,
   { project, entity }: WandbProject,
   appended: boolean,
 ): void {
-  log.add(kind.run, (out) => {
-    out.text(runField.id, run.id);
-    if (entity !== undefined) out.text(runField.entity, entity);
-    out.text(runField.project, project);
-    const config = out.begin(runField.config);
-    writeConfig(out, run.config);
-    out.end(config);
-    out.text(runField.name, run.name);
-    out.text(runField.host, node.os.hostname());
-    writeTime(out, runField.startedAt, run.startedAt);
-    if (appended) out.boolean(runField.resume, true);
-  });
-  const os = node.os;
-  log.add(kind.environment, (out) => {
-    out.text(environment.os, `${os.type()} ${os.release()}`);
-    writeTime(out, environment.startedAt, run.startedAt);
-    out.text(environment.host, node.os.hostname());
-  });
+  const { os } = node;
+  const [startedAt, host] = [timeIn(began), os.hostname()];
+  const resume = appended || undefined;
+  const run = { id, entity, project, config: configItems(config), name, host, startedAt, resume };
+  log.add(kind.run, (out) => writeFields(out, runMessage, run));
+  const machine = { os: `${os.type()} ${os.release()}`, startedAt, host };
+  log.add(kind.environment, (out) => writeFields(out, environment, machine));
 }
 
 /** The settings once more, where a run goes on: some may have changed. */
 export function addConfig(log: LogFile, config: Json): void {
-  log.add(kind.config, (out) => writeConfig(out, config));
+  log.add(kind.config, (out) => writeFields(out, items, configItems(config)));
 }
 
 /** Says what axis a metric is counted on; the axis itself is a metric, which has no charts. */
 export function addMetric(log: LogFile, name: string, axis: string | undefined): void {
-  log.add(kind.metric, (out) => {
-    out.text(metricField.name, name);
-    if (axis !== undefined) out.text(metricField.stepMetric, axis);
-    const options = out.begin(metricField.options);
-    out.boolean(axis === undefined ? metricOption.hidden : metricOption.stepSync, true);
-    out.boolean(metricOption.defined, true);
-    out.end(options);
-  });
+  const options = axis === undefined ? { hidden: true, defined: true } : { stepSync: true, defined: true };
+  log.add(kind.metric, (out) => writeFields(out, metricMessage, { name, stepMetric: axis, options }));
 }
 
 /** As W&B's own client: an interrupt is 255. */
@@ -105,12 +92,9 @@ const exitCodes: Readonly<Record<RunEnding["outcome"], number>> = {
 
 /** How it ended, and how long it ran, which W&B also looks for in the summary. */
 export function addExit(log: LogFile, { outcome, counters }: RunEnding): void {
-  const seconds = Math.max(0, Math.round(counters.seconds));
-  log.add(kind.summary, (out) => writeItem(out, ["_wandb", "runtime"], jsonOf(seconds)));
-  log.add(kind.exit, (out) => {
-    out.integer(exit.code, exitCodes[outcome]);
-    out.integer(exit.runtime, seconds);
-  });
+  const runtime = Math.max(0, Math.round(counters.seconds));
+  log.add(kind.summary, (out) => writeItem(out, ["_wandb", "runtime"], jsonOf(runtime)));
+  log.add(kind.exit, (out) => writeFields(out, exit, { code: exitCodes[outcome], runtime }));
 }
 
 /** The newest value of everything, once more. */
@@ -121,37 +105,25 @@ export function addSummary(log: LogFile, values: Iterable<readonly [key: string,
 }
 
 /** An item of a history or of a summary. */
-export function writeItem(out: ProtoWriter, keys: readonly string[], json: string): void {
-  const begun = out.begin(item.of);
-  for (const key of keys) out.text(item.nestedKey, key);
-  out.text(item.json, json);
-  out.end(begun);
-}
+export const writeItem = (out: ProtoWriter, keys: readonly string[], json: string): void =>
+  writeFields(out, items, { items: { nestedKey: keys, json } });
 
 /** As W&B writes values: JSON, with names for what JSON has no number for. */
 export function jsonOf(value: MetricRecord["value"]): string {
-  if (typeof value === "number") return Object.is(value, -0) ? "-0" : String(value);
+  if (typeof value === "number") return numeral(value);
   if (typeof value === "string") return JSON.stringify(value);
   return `{"_type":"histogram","values":${JSON.stringify(value.counts)},"bins":${JSON.stringify(value.edges)}}`;
 }
 
-function writeConfig(out: ProtoWriter, config: Json): void {
+function configItems(config: Json): MessageValues<typeof items> {
   const isObject = typeof config === "object" && config !== null && !Array.isArray(config);
   const settings = isObject ? Object.entries(config) : [["config", config] as const];
-  for (const [name, value] of settings) {
-    const begun = out.begin(item.of);
-    out.text(item.key, name);
-    out.text(item.json, JSON.stringify(value) ?? "null");
-    out.end(begun);
-  }
+  return { items: settings.map(([key, value]) => ({ key, json: JSON.stringify(value) ?? "null" })) };
 }
 
-function writeTime(out: ProtoWriter, field: number, milliseconds: number): void {
+function timeIn(milliseconds: number): MessageValues<typeof timestamp> {
   const seconds = Math.floor(milliseconds / 1000);
-  const begun = out.begin(field);
-  out.integer(timestamp.seconds, seconds);
-  out.integer(timestamp.nanos, Math.floor((milliseconds - seconds * 1000) * 1e6));
-  out.end(begun);
+  return { seconds, nanos: Math.floor((milliseconds - seconds * 1000) * 1e6) };
 }
 
 const kinds: ReadonlySet<number> = new Set(Object.values(kind));
@@ -196,9 +168,9 @@ export function timeOf(message: Buffer, field: number): number | undefined {
 
 /** Names and JSON values of a history, as they stand. */
 export function itemsOf(history: Buffer): readonly (readonly [key: string, json: string])[] {
-  const items: [string, string][] = [];
+  const found: [string, string][] = [];
   for (const part of readFields(history))
-    if (part.field === item.of && part.bytes)
-      items.push([textOf(part.bytes, item.nestedKey), textOf(part.bytes, item.json)]);
-  return items;
+    if (part.field === items.items[0] && part.bytes)
+      found.push([textOf(part.bytes, item.nestedKey[0]), textOf(part.bytes, item.json[0])]);
+  return found;
 }
