@@ -69,8 +69,21 @@ export function matcherOf(
 
 const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 
-const system = (name: string, unit: string, reduction: "mean" | "last" | "max"): MetricDeclaration =>
-  declareMetric({ name, category: "system", unit, reduction });
+/** Use of the machine since the last reading, as the metrics hook logs it: units, and the way to one value a window. */
+export const machineMetrics = {
+  /** Processor time of this process and of everything on the machine: shares of all processors together. */
+  "cpu.process": ["share", "mean"],
+  "cpu.machine": ["share", "mean"],
+  /** Of the process, of JavaScript's heap, of tensors on all devices. */
+  "memory.resident": ["bytes", "last"],
+  "memory.heap": ["bytes", "last"],
+  "memory.device": ["bytes", "last"],
+  /** Tensors that are alive. */
+  tensors: ["tensors", "last"],
+  /** Delay of the event loop. */
+  "eventLoop.mean": ["ms", "mean"],
+  "eventLoop.max": ["ms", "max"],
+} as const;
 
 /** Declarations of the metrics that the metrics hook logs itself. */
 export const hookMetrics: readonly MetricDeclaration[] = [
@@ -78,12 +91,7 @@ export const hookMetrics: readonly MetricDeclaration[] = [
   declareMetric({ name: "stepsPerSecond", category: "time", unit: "steps/s" }),
   declareMetric({ name: "applied", category: "train", unit: "share" }),
   declareMetric({ name: "episodes", category: "rollout", unit: "episodes", reduction: "sum" }),
-  system("cpu.process", "share", "mean"),
-  system("cpu.machine", "share", "mean"),
-  system("memory.resident", "bytes", "last"),
-  system("memory.heap", "bytes", "last"),
-  system("memory.device", "bytes", "last"),
-  system("tensors", "tensors", "last"),
-  system("eventLoop.mean", "ms", "mean"),
-  system("eventLoop.max", "ms", "max"),
+  ...Object.entries(machineMetrics).map(([name, [unit, reduction]]) =>
+    declareMetric({ name, category: "system", unit, reduction }),
+  ),
 ];

@@ -1,7 +1,8 @@
 import { node } from "../../core/index.ts";
 import { type EndingReason, type EndPosition, laterOf } from "../../trainer/index.ts";
+import { putJson } from "../store/file-system.ts";
 import type { ProcessIdentity } from "../store/lock.ts";
-import { isMainThere, type Machine, partName, putJson, readJson, until } from "./ranked-store.ts";
+import { isMainThere, type Machine, partName, readJson, until } from "./ranked-store.ts";
 
 /** Options of {@link RankMeeting}. */
 interface MeetingOptions extends Machine {

@@ -5,11 +5,11 @@ import {
   type FileSystem,
   fileFailure,
   nodeFileSystem,
+  putJson,
   readWhole,
   trying,
-  writeWhole,
 } from "../store/file-system.ts";
-import { localStore, writeCheckpoint } from "../store/local-store.ts";
+import { type LocalStoreOptions, localStore, writeCheckpoint } from "../store/local-store.ts";
 import { type Processes, type ProcessIdentity, systemProcesses, takeLock } from "../store/lock.ts";
 import { isS3Store, type S3Store } from "../store/s3-store.ts";
 import type { CheckpointStore, CheckpointWriter, StoreLock } from "../store/store.ts";
@@ -76,10 +76,7 @@ export function rankedStore(directory: string, options: RankedStoreOptions): Par
   const machine = { fs: options.fs ?? nodeFileSystem, processes: options.processes ?? systemProcesses() };
   const injected = { fs: options.fs, processes: options.processes };
   const whole = localStore(root, injected);
-  const parts = Array.from({ length: ranks }, (_, r) => ({
-    path: (name: string) => node.path.join(root, name, partName(r)),
-    open: (name: string) => localStore(node.path.join(root, name), injected).open(partName(r)),
-  }));
+  const parts = Array.from({ length: ranks }, (_, r) => partIn(whole, r, injected));
   const own = parts[rank] as (typeof parts)[number];
   const threads = options.fs === undefined;
   const begin = (name: string) => beginPart({ root, name, rank, ranks, patience, threads, ...machine });
@@ -119,6 +116,16 @@ export function rankedStore(directory: string, options: RankedStoreOptions): Par
   const lock = rank === 0 ? lockMain : lockRank;
   return { ...whole, ...own, lock, partsOf: async () => parts };
 }
+
+/** The part of a rank, by the name of the whole. */
+const partIn = (
+  store: Pick<CheckpointStore, "path">,
+  rank: number,
+  injected: LocalStoreOptions = {},
+): Pick<CheckpointStore, "path" | "open"> => ({
+  path: (name) => node.path.join(store.path(name), partName(rank)),
+  open: (name) => localStore(store.path(name), injected).open(partName(rank)),
+});
 
 interface Part extends Machine {
   readonly root: string;
@@ -216,13 +223,6 @@ export async function isMainThere(root: string, { fs, processes }: Machine): Pro
   return main !== undefined && processes.isRunning(main) !== false;
 }
 
-/** Writes a small file at once: it is never read in half. */
-export async function putJson(fs: FileSystem, path: string, draft: string, value: object): Promise<void> {
-  await fs.remove(draft);
-  await writeWhole(fs, draft, JSON.stringify(value));
-  await fs.rename(draft, path);
-}
-
 /** Reads such a file. Undefined where it is not there, or not an object. */
 export async function readJson<T>(fs: FileSystem, path: string): Promise<T | undefined> {
   try {
@@ -261,7 +261,7 @@ interface RanksRecord {
 const storeOfRank = (store: S3Store, rank: number): S3Store =>
   rank === 0 ? store : store.below(`.ranks/${partName(rank)}`);
 
-/** The part of a rank, by the name of the whole. */
+/** The same on S3. */
 function partOnS3(store: S3Store, rank: number): Pick<CheckpointStore, "path" | "open"> {
   const own = storeOfRank(store, rank);
   if (rank === 0) return { path: own.path, open: own.open };
@@ -432,20 +432,13 @@ export async function checkRanks(
  */
 export function anyRanksStore(directory: string): PartedStore {
   const whole = storeAt(directory);
-  const partOf = (name: string, rank: number): Pick<CheckpointStore, "path" | "open"> =>
-    isS3Store(whole)
-      ? partOnS3(whole, rank)
-      : {
-          path: () => node.path.join(whole.path(name), partName(rank)),
-          open: () => localStore(whole.path(name)).open(partName(rank)),
-        };
+  const partOf = (rank: number) => (isS3Store(whole) ? partOnS3(whole, rank) : partIn(whole, rank));
   return {
     ...whole,
-    open: async (name) =>
-      (await ranksOf(whole, name)) === 1 ? whole.open(name) : partOf(name, 0).open(name),
+    open: async (name) => ((await ranksOf(whole, name)) === 1 ? whole.open(name) : partOf(0).open(name)),
     partsOf: async (name) => {
       const ranks = await ranksOf(whole, name);
-      return ranks === 1 ? [whole] : Array.from({ length: ranks }, (_, rank) => partOf(name, rank));
+      return ranks === 1 ? [whole] : Array.from({ length: ranks }, (_, rank) => partOf(rank));
     },
     lock: async (holder) => {
       const held = await whole.lock(holder);

@@ -88,14 +88,21 @@ export const nodeFileSystem: FileSystem = {
   },
 };
 
-/** Writes a small file so that it lasts. */
-export async function writeWhole(fs: FileSystem, path: string, text: string): Promise<void> {
-  const file = await fs.create(path);
+/** Writes a small file so that it lasts and is never read in half: beside its name, and renamed once it is whole. */
+export async function putJson(fs: FileSystem, path: string, draft: string, value: object): Promise<void> {
+  await fs.remove(draft);
   try {
-    await writeExactly(file, new TextEncoder().encode(text), 0);
-    await file.sync();
-  } finally {
-    await file.close();
+    const file = await fs.create(draft);
+    try {
+      await writeExactly(file, new TextEncoder().encode(JSON.stringify(value)), 0);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await fs.rename(draft, path);
+  } catch (error) {
+    await fs.remove(draft).catch(() => undefined);
+    throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { EspalierError, isPlainObject, node } from "../../core/index.ts";
-import { type FileSystem, readWhole, writeWhole } from "./file-system.ts";
+import { type FileSystem, putJson, readWhole } from "./file-system.ts";
 
 /** Names in a store's directory that are not checkpoints. */
 const lockPrefix = ".lock-";
@@ -35,16 +35,9 @@ export async function takeLock(
   const { processes, holder, token, takeOver, prefix = lockPrefix, what = directory } = options;
   const mine = `${prefix}${processes.self.pid}-${token}`;
   const path = node.path.join(directory, mine);
-  // Renamed when it is whole, so that it is never read in half.
   const draft = node.path.join(directory, `${claimPrefix}${processes.self.pid}-${token}`);
   const claim: Claim = { ...processes.self, holder };
-  try {
-    await writeWhole(fs, draft, JSON.stringify(claim));
-    await fs.rename(draft, path);
-  } catch (error) {
-    await fs.remove(draft).catch(() => undefined);
-    throw error;
-  }
+  await putJson(fs, path, draft, claim);
   const release = (): Promise<void> => fs.remove(path);
   try {
     for (const name of await fs.list(directory)) {

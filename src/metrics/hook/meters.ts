@@ -4,6 +4,7 @@ import { node } from "../../core/index.ts";
 import { memory } from "../../engine/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import type { PhaseTiming, TrainerContext } from "../../trainer/index.ts";
+import type { machineMetrics } from "../metric.ts";
 import type { RunProgress } from "../run-info.ts";
 
 /*
@@ -165,20 +166,7 @@ const doneOf = (unit: Goal["unit"], { counters, epochShare }: Position): number 
   unit === "epochs" ? counters.epochs + epochShare : counters[unit];
 
 /** Use of the machine since the last reading. */
-export type MachineReading = {
-  /** Processor time of this process and of everything on the machine: shares of all processors together. */
-  readonly "cpu.process": number;
-  readonly "cpu.machine": number;
-  /** Bytes: of the process, of JavaScript's heap, of tensors on all devices. */
-  readonly "memory.resident": number;
-  readonly "memory.heap": number;
-  readonly "memory.device": number;
-  /** Tensors that are alive. */
-  readonly tensors: number;
-  /** Delay of the event loop in milliseconds. */
-  readonly "eventLoop.mean": number;
-  readonly "eventLoop.max": number;
-};
+export type MachineReading = { readonly [Name in keyof typeof machineMetrics]: number };
 
 /** Reads what the machine does. */
 export interface MachineProbe {
