@@ -360,7 +360,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "metrics: a sink that fails is called again at once",
-    find: "first * 2 ** Math.min(this.failures - 1, 50)",
+    find: "first * 2 ** Math.min(this.#failures - 1, 50)",
     replace: "first",
     tests: ["src/metrics/sinks/delivery/delivery.test.ts"],
   },
@@ -378,13 +378,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "metrics: TensorBoard's buckets are shifted",
-    find: "out.doubles(histogram.limits, value.edges.slice(1));",
-    replace: "out.doubles(histogram.limits, value.edges.slice(0, -1));",
+    find: "limits: edges.slice(1), counts }",
+    replace: "limits: edges.slice(0, -1), counts }",
     tests: ["src/metrics/sinks/tensorboard/events.test.ts"],
   },
   {
     name: "metrics: a run takes over another one's id",
-    find: 'if (!resumedAt && known.outcome !== "running") throw runExists(id, known.outcome);',
+    find: 'if (!continues && known.outcome !== "running") throw runExists(id, known.outcome);',
     replace: "",
     tests: ["src/metrics/store/runs.test.ts"],
   },

@@ -194,7 +194,7 @@ const marksAndLimits: Migration = {
 
 /**
  * Summaries of metrics: see `MetricSpansTable`. Blocks that are there are summarized here, in parts of 64 blocks of about
- * 500 rows, as `MetricInsert` does with those that come.
+ * 500 rows, as `metricInserter` does with those that come.
  */
 const summaries: Migration = {
   name: "summaries of metrics",

@@ -56,10 +56,10 @@ export function metricInserter(
   tables: Kysely<Tables>,
   { lock, addRows }: { readonly lock: boolean; addRows(rows: NewRows): InsertSteps<void> },
 ): (id: string, records: readonly MetricRecord[], memory: RunMemory) => InsertSteps<() => void> {
-  const queries = insertQueries(tables, lock);
-
   return function* insertSteps(id, records, memory) {
-    const [head] = yield* ask(queries.head, { id });
+    const ofRun = tables.selectFrom("runs").select("number").where("id", "=", id);
+    const heads = tables.selectFrom("run_heads").selectAll().where("run", "=", ofRun);
+    const [head] = yield* ask(lock ? heads.forNoKeyUpdate() : heads);
     if (!head) throw unknownRun(id);
     const { run, places, block: open, block_rows, first_wall, last_wall, sealed_wall } = head;
     let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -77,8 +77,7 @@ export function metricInserter(
       if (known === undefined) {
         const { key, category, name, unit = "", axis, reduction } = record;
         const row = { key, category, name, unit, axis, reduction };
-        const [found] = yield* ask(queries.key, { run, ...storedKey(row) });
-        known = { ...row, id: (found as { id: number }).id };
+        known = { ...row, id: yield* idOf({ run, ...storedKey(row) }) };
         fresh.set(key, [...(fresh.get(key) ?? []), known]);
       }
       keys.push(known.id);
@@ -91,22 +90,22 @@ export function metricInserter(
     let { spanned, unspanned } = head;
     let sealedWall = sealed_wall;
     if (open !== null && !goesOn) {
-      yield* ask(queries.sealBlock, { ...head, last_wall: last });
+      const sealed = { sealed: 1, first_wall, last_wall: last, last_place: places };
+      yield* ask(tables.updateTable("metric_blocks").set(sealed).where("id", "=", open));
       sealedWall = Math.max(last, sealed_wall ?? last);
       unspanned += block_rows;
       if (unspanned >= partRows) {
-        yield* summarize({ run, after: spanned, part: open }, unspanned, memory.keys.size);
+        yield* summarize({ run, after: spanned, part: open, rows: unspanned }, memory.keys.size);
         [spanned, unspanned] = [open, 0];
       }
     }
-    const block = goesOn ? open : ((yield* ask(queries.addBlock, { run }))[0] as { id: number }).id;
+    const block = goesOn ? open : yield* newBlock(run);
     // What is later than all that is sealed is in no sealed block.
     const mayBeSealed = sealedWall !== null && from <= sealedWall;
-    const others = mayBeSealed ? yield* ask(queries.sealedBlocks, { run, from, to }) : [];
-    yield* addRows({ block, others: others.map((other) => other.id), place: places + 1, keys, records });
+    const others = mayBeSealed ? yield* sealedBlocks(run, from, to) : [];
+    yield* addRows({ block, others, place: places + 1, keys, records });
     const isFurther = furthest.counters.steps >= memory.steps;
-    yield* ask(queries.advance, {
-      run,
+    const next = {
       places: places + records.length,
       sealed_wall: sealedWall,
       block,
@@ -115,115 +114,65 @@ export function metricInserter(
       last_wall: goesOn ? Math.max(to, last) : to,
       spanned,
       unspanned,
-      // Null where they stay: the run has been further.
-      counters: isFurther ? jsonOf(furthest.counters) : null,
-    });
+      // They stay where the run has been further.
+      ...(isFurther && { counters: jsonOf(furthest.counters) }),
+    };
+    yield* ask(tables.updateTable("run_heads").set(next).where("run", "=", run));
     return () => {
       for (const [key, rows] of fresh) memory.keys.set(key, [...(memory.keys.get(key) ?? []), ...rows]);
       if (isFurther) memory.steps = furthest.counters.steps;
     };
   };
 
-  /** Summarizes the blocks of a part in groups, so that each metric has about 64 values in a group. */
-  function* summarize(part: Part, rows: number, metrics: number): InsertSteps<void> {
-    const blocks = (yield* ask(queries.spanBlocks, part)).map((block) => block.id);
+  function* idOf(row: Omit<KeyRow, "id"> & { readonly run: number }): InsertSteps<number> {
+    const names = ["run", "key", "category", "name", "unit", "axis", "reduction"] as const;
+    const inserted = tables.insertInto("metric_keys").values(row);
+    // Where it is there already, this is how to be told its id.
+    const found = inserted.onConflict((conflict) =>
+      conflict.columns(names).doUpdateSet(({ ref }) => ({ key: ref("excluded.key") })),
+    );
+    return only(yield* ask(found.returning("id")));
+  }
+
+  function* newBlock(run: number): InsertSteps<number> {
+    const block = tables.insertInto("metric_blocks").values({ run, sealed: 0 });
+    return only(yield* ask(block.returning("id")));
+  }
+
+  function* sealedBlocks(run: number, from: number, to: number): InsertSteps<readonly number[]> {
+    const blocks = tables.selectFrom("metric_blocks").select("id").where("run", "=", run);
+    const sealed = blocks
+      .where("sealed", "=", 1)
+      .where("first_wall", "<=", to)
+      .where("last_wall", ">=", from);
+    return (yield* ask(sealed)).map((block) => block.id);
+  }
+
+  /**
+   * Summarizes the blocks of a part, those after `after` up to `part`, in groups, so that each metric has about 64 values
+   * in a group.
+   */
+  function* summarize({ run, after, part, rows }: Part, metrics: number): InsertSteps<void> {
+    const ofRun = tables.selectFrom("metric_blocks").select("id").where("run", "=", run);
+    const blocks = yield* ask(ofRun.where("id", ">", after).where("id", "<=", part).orderBy("id"));
     const size = Math.max(1, Math.floor((spanPoints * Math.max(1, metrics) * blocks.length) / rows));
     for (let at = 0; at < blocks.length; at += size) {
       const group = blocks.slice(at, at + size);
-      yield* ask(queries.addSpans, { ...part, first: group[0] as number, last: group.at(-1) as number });
+      const [first, last] = [group[0]?.id ?? 0, group.at(-1)?.id ?? 0];
+      const values = spansOf(tables, run, part).where("b.id", ">=", first).where("b.id", "<=", last);
+      yield* ask(tables.insertInto("metric_spans").columns(spanColumns).expression(values));
     }
-    yield* ask(queries.addPart, part);
+    yield* ask(tables.insertInto("metric_parts").values({ run, part }));
   }
 }
 
-function* ask<P extends object, Row>(query: Prepared<P, Row>, parameters: P): InsertSteps<readonly Row[]> {
-  return (yield { sql: query.sql, parameters: query.bind(parameters) }) as readonly Row[];
+type Part = Readonly<Record<"run" | "after" | "part" | "rows", number>>;
+
+function* ask<Row>(query: Compilable<Row>): InsertSteps<readonly Row[]> {
+  return (yield query.compile()) as readonly Row[];
 }
 
-/** Blocks of a run that are summarized at once: those after `after`, up to `part`. */
-interface Part {
-  readonly run: number;
-  readonly after: number;
-  readonly part: number;
-}
-
-/** The queries, compiled once for a database. */
-const insertQueries = (tables: Kysely<Tables>, lock: boolean) => ({
-  head: prepare(({ id }: { id: string }) =>
-    tables
-      .selectFrom("run_heads")
-      .select([
-        ...["run", "places", "sealed_wall", "block", "block_rows", "first_wall", "last_wall"],
-        ...["spanned", "unspanned"],
-      ] as const)
-      .where("run", "=", ({ selectFrom }) => selectFrom("runs").select("number").where("id", "=", id))
-      .$if(lock, (query) => query.forNoKeyUpdate()),
-  ),
-  key: prepare(({ run, key, category, name, unit, axis, reduction }: Omit<KeyRow, "id"> & { run: number }) =>
-    tables
-      .insertInto("metric_keys")
-      .values({ run, key, category, name, unit, axis, reduction })
-      // Where it is there already, this is how to be told its id.
-      .onConflict((conflict) =>
-        conflict
-          .columns(["run", "key", "category", "name", "unit", "axis", "reduction"])
-          .doUpdateSet(({ ref }) => ({ key: ref("excluded.key") })),
-      )
-      .returning("id"),
-  ),
-  sealBlock: prepare(({ block, first_wall, last_wall, places }: Head) =>
-    tables
-      .updateTable("metric_blocks")
-      .set({ sealed: 1, first_wall, last_wall, last_place: places })
-      .where("id", "=", block),
-  ),
-  spanBlocks: prepare(({ run, after, part }: Part) =>
-    tables
-      .selectFrom("metric_blocks")
-      .select("id")
-      .where("run", "=", run)
-      .where("id", ">", after)
-      .where("id", "<=", part)
-      .orderBy("id"),
-  ),
-  addSpans: prepare(({ run, part, first, last }: Part & { first: number; last: number }) =>
-    tables
-      .insertInto("metric_spans")
-      .columns(spanColumns)
-      .expression(spansOf(tables, run, part).where("b.id", ">=", first).where("b.id", "<=", last)),
-  ),
-  addPart: prepare(({ run, part }: Part) => tables.insertInto("metric_parts").values({ run, part })),
-  addBlock: prepare(({ run }: { run: number }) =>
-    tables.insertInto("metric_blocks").values({ run, sealed: 0 }).returning("id"),
-  ),
-  sealedBlocks: prepare(({ run, from, to }: { run: number; from: number; to: number }) =>
-    tables
-      .selectFrom("metric_blocks")
-      .select("id")
-      .where("run", "=", run)
-      .where("sealed", "=", 1)
-      .where("first_wall", "<=", to)
-      .where("last_wall", ">=", from),
-  ),
-  advance: prepare((next: Head & { readonly counters: string | null }) =>
-    tables
-      .updateTable("run_heads")
-      .set(({ fn, ref, val }) => ({
-        places: next.places,
-        sealed_wall: next.sealed_wall,
-        block: next.block,
-        block_rows: next.block_rows,
-        first_wall: next.first_wall,
-        last_wall: next.last_wall,
-        spanned: next.spanned,
-        unspanned: next.unspanned,
-        counters: fn.coalesce(val(next.counters), ref("counters")),
-      }))
-      .where("run", "=", next.run),
-  ),
-});
-/** Where inserting into a run stands. */
-type Head = Omit<Selectable<Tables["run_heads"]>, "counters">;
+const only = (rows: readonly { readonly id: number }[]): number => (rows[0] as { id: number }).id;
 
 /** The value where it is finite. A database cannot add numbers that are greater: they count as infinite. */
 export const finiteValue = sql<number | null>`case when m.value between -1e290 and 1e290 then m.value end`;
@@ -260,31 +209,6 @@ export const spansOf = (tables: Pick<Kysely<Tables>, "selectFrom">, run: number,
       fn.min("m.wall").as("first_wall"),
       fn.max("m.wall").as("last_wall"),
     ]);
-
-/** A query whose text is made once, and which is run with other parameters each time. */
-interface Prepared<P extends object, Row> {
-  readonly sql: string;
-  /** The parameters in the order in which they stand in the text. */
-  bind(parameters: P): unknown[];
-  /** The type of its rows; there is no such value. */
-  readonly row?: Row;
-}
-
-/** Compiles a query with a mark for each parameter, and so learns where in the text each stands. */
-function prepare<P extends object, Row>(build: (parameters: P) => Compilable<Row>): Prepared<P, Row> {
-  const marks = new Map<unknown, keyof P>();
-  const mark = (_target: object, name: string | symbol): unknown => {
-    const one = { name };
-    marks.set(one, name as keyof P);
-    return one;
-  };
-  const { sql, parameters } = build(new Proxy({}, { get: mark }) as P).compile();
-  const names = parameters.map((parameter) => marks.get(parameter));
-  return {
-    sql,
-    bind: (given) => names.map((name, i) => (name === undefined ? parameters[i] : given[name])),
-  };
-}
 
 /** A metric's texts without what databases refuse. */
 const storedKey = ({ key, category, name, unit, axis, reduction }: Omit<KeyRow, "id">) => ({
