@@ -60,7 +60,7 @@ function sqliteDatabase(
   location: string,
   failure: Database["failure"],
 ): Database {
-  const statements = new Statements(connection);
+  const statements = statementsOf(connection);
   const turns = new Turns();
   const tables = new Kysely<Tables>({ dialect: sqliteDialect(connection, statements, turns) });
   const insert = metricsInserter(connection, statements, tables);
@@ -113,17 +113,17 @@ function metricsInserter(
 ): (id: string, records: readonly MetricRecord[], memory: RunMemory) => void {
   const stepsOf = metricInserter(tables, { lock: false, addRows });
   return (id, records, memory) => {
-    statements.of("begin immediate").run();
+    statements("begin immediate").run();
     let step: IteratorResult<InsertStep, () => void>;
     try {
       const steps = stepsOf(id, records, memory);
       for (step = steps.next(); !step.done; ) {
         const { sql, parameters } = step.value;
-        step = steps.next(statements.of(sql).all(...parameters));
+        step = steps.next(statements(sql).all(...parameters));
       }
-      statements.of("commit").run();
+      statements("commit").run();
     } catch (error) {
-      if (connection.isTransaction) statements.of("rollback").run();
+      if (connection.isTransaction) statements("rollback").run();
       throw error;
     }
     step.value();
@@ -180,10 +180,10 @@ const bindable = (value: unknown): unknown =>
 
 /** Kysely on a connection that is there already. Who holds `turns` has it for itself. */
 function sqliteDialect(connection: DatabaseSyncInstance, statements: Statements, turns: Turns): Dialect {
-  const run = async (text: string): Promise<void> => void statements.of(text).run();
+  const run = async (text: string): Promise<void> => void statements(text).run();
   const queries: DatabaseConnection = {
     async executeQuery<Row>({ sql: text, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-      const statement = statements.of(text);
+      const statement = statements(text);
       const values = parameters.map(bindable);
       if (statement.columns().length > 0) return { rows: statement.all(...values) as Row[] };
       const { changes } = statement.run(...values);
@@ -220,23 +220,19 @@ function sqliteDialect(connection: DatabaseSyncInstance, statements: Statements,
 /** Statements that are kept compiled. */
 const most = 200;
 
+type Statements = (text: string) => StatementSyncInstance;
+
 /** Statements of a connection, compiled once. */
-class Statements {
-  readonly #connection: DatabaseSyncInstance;
-  readonly #compiled = new Map<string, StatementSyncInstance>();
-
-  constructor(connection: DatabaseSyncInstance) {
-    this.#connection = connection;
-  }
-
-  of(text: string): StatementSyncInstance {
-    const known = this.#compiled.get(text);
+function statementsOf(connection: DatabaseSyncInstance): Statements {
+  const compiled = new Map<string, StatementSyncInstance>();
+  return (text) => {
+    const known = compiled.get(text);
     if (known) return known;
-    if (this.#compiled.size >= most) this.#compiled.clear();
-    const statement = this.#connection.prepare(text);
-    this.#compiled.set(text, statement);
+    if (compiled.size >= most) compiled.clear();
+    const statement = connection.prepare(text);
+    compiled.set(text, statement);
     return statement;
-  }
+  };
 }
 
 /** Lets users of one thing in one after the other, in the order in which they asked. */
