@@ -184,7 +184,8 @@ export function heartbeatHook(options: HeartbeatHookOptions): TrainerHook {
   const { hook, beat, end } = beating(name, schedule, ({ state, clock }, warn) =>
     heartbeat({ file, statsStore, run: run ?? state.run, clock, warn }),
   );
-  return { ...hook, children: [{ name: `${name}.edges`, onTrainingStart: beat, onTrainingEnd: end }] };
+  const edges: TrainerHook = { name: `${name}.edges`, onTrainingStart: beat, onTrainingEnd: end };
+  return { ...hook, children: [edges] };
 }
 
 /** A hook that beats on a schedule and where the run is paused; and the beats of its start and its end. */

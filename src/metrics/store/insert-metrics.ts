@@ -1,4 +1,4 @@
-import { type Compilable, type Kysely, type Selectable, sql } from "kysely";
+import { type Compilable, type CompiledQuery, type Kysely, type Selectable, sql } from "kysely";
 import { EspalierError } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { Tables } from "./database.ts";
@@ -28,6 +28,8 @@ export interface NewRows {
 
 /** Memory of a run that a store inserts into, so that it need not ask. */
 export interface RunMemory {
+  /** The query of its head, made once. */
+  head?: CompiledQuery;
   /** Metrics that are known to be in the database, by key. */
   readonly keys: Map<string, readonly KeyRow[]>;
   /** Steps up to which the run's counters are stored. */
@@ -56,10 +58,16 @@ export function metricInserter(
   tables: Kysely<Tables>,
   { lock, addRows }: { readonly lock: boolean; addRows(rows: NewRows): InsertSteps<void> },
 ): (id: string, records: readonly MetricRecord[], memory: RunMemory) => InsertSteps<() => void> {
-  return function* insertSteps(id, records, memory) {
+  let advance: string | undefined;
+  const headOf = (id: string) => {
     const ofRun = tables.selectFrom("runs").select("number").where("id", "=", id);
-    const heads = tables.selectFrom("run_heads").selectAll().where("run", "=", ofRun);
-    const [head] = yield* ask(lock ? heads.forNoKeyUpdate() : heads);
+    const head = tables.selectFrom("run_heads").selectAll().where("run", "=", ofRun);
+    return lock ? head.forNoKeyUpdate() : head;
+  };
+
+  return function* insertSteps(id, records, memory) {
+    memory.head ??= headOf(id).compile();
+    const [head] = (yield memory.head) as readonly Selectable<Tables["run_heads"]>[];
     if (!head) throw unknownRun(id);
     const { run, places, block: open, block_rows, first_wall, last_wall, sealed_wall } = head;
     let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -115,9 +123,11 @@ export function metricInserter(
       spanned,
       unspanned,
       // They stay where the run has been further.
-      ...(isFurther && { counters: jsonOf(furthest.counters) }),
+      counters: isFurther ? jsonOf(furthest.counters) : head.counters,
     };
-    yield* ask(tables.updateTable("run_heads").set(next).where("run", "=", run));
+    // With every window: the text is the same each time, and its parameters stand in the order of the columns.
+    advance ??= tables.updateTable("run_heads").set(next).where("run", "=", run).compile().sql;
+    yield { sql: advance, parameters: [...Object.values(next), run] };
     return () => {
       for (const [key, rows] of fresh) memory.keys.set(key, [...(memory.keys.get(key) ?? []), ...rows]);
       if (isFurther) memory.steps = furthest.counters.steps;

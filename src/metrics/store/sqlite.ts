@@ -155,20 +155,29 @@ function* addRows({ block, others, place, keys, records }: NewRows): InsertSteps
     const form = formOf(value);
     const body = bodyOf(value);
     const identity = identityOf(record, body);
-    let isFiled = false;
-    for (const other of others)
-      isFiled ||= (yield { sql: exists, parameters: [other, key, step, identity] }).length > 0;
-    if (isFiled) continue;
-    const row = [place + index, wall, key, step, bindable(columnOf(value)), count, identity];
-    if (form !== forms.number || notFinite > 0)
-      yield { sql: any, parameters: [block, ...row, form, notFinite, body] };
-    else if (ten.push(...row) === 1 + together * perRow) {
+    if (others.length > 0 && (yield* isFiled(others, key, step, identity))) continue;
+    const column = bindable(columnOf(value));
+    if (form !== forms.number || notFinite > 0) {
+      const row = [block, place + index, wall, key, step, column, count, identity, form, notFinite, body];
+      yield { sql: any, parameters: row };
+    } else if (ten.push(place + index, wall, key, step, column, count, identity) === 1 + together * perRow) {
       yield { sql: plain, parameters: ten };
       ten.length = 1;
     }
   }
   for (let at = 1; at < ten.length; at += perRow)
     yield { sql: any, parameters: [block, ...ten.slice(at, at + perRow), forms.number, 0, null] };
+}
+
+function* isFiled(
+  others: readonly number[],
+  key: number | undefined,
+  step: number,
+  identity: number,
+): InsertSteps<boolean> {
+  for (const other of others)
+    if ((yield { sql: exists, parameters: [other, key, step, identity] }).length > 0) return true;
+  return false;
 }
 
 /** Numbers below it are taken for 0 by the binding, which rounds what is that near to a whole number. */
