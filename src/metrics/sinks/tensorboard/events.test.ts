@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { metricRecord } from "../../../testing/sinks/records.ts";
 import { settingsByPath } from "../sink.ts";
-import { crc32c, EventWriter, writeValue } from "./events.ts";
+import { crc32c, EventWriter, writeSessionStart, writeValue } from "./events.ts";
 
 /** The same events by tensorboard 2.21.0's own RecordWriter. */
 const original = [
@@ -72,4 +72,16 @@ describe("settings by path", () => {
     [7, [["config", 7]]],
     ["fast", [["config", "fast"]]],
   ])("of %j are %j", (config, found) => expect(settingsByPath(config)).toEqual(found));
+
+  it("are texts in an event file where they are neither numbers nor true or false: lists as JSON", () => {
+    const out = new EventWriter();
+    const config = { sizes: [1, [2]], none: null, act: "relu" };
+    writeSessionStart(out, { id: "a", name: "a", startedAt: 0, config });
+    for (const text of [
+      "sizes\x12\x09\x1a\x07[1,[2]]",
+      "none\x12\x06\x1a\x04null",
+      "act\x12\x06\x1a\x04relu",
+    ])
+      expect(out.bytes().toString("latin1")).toContain(text);
+  });
 });
