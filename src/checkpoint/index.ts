@@ -33,7 +33,7 @@ export {
 export type { CheckpointMetadata } from "./save.ts";
 export { type Snapshot, snapshot, snapshotOf } from "./snapshot.ts";
 export { entryAt, isOnS3, isStoreAddress, storeAt, uriOf } from "./store/address.ts";
-export type { ReadableFile } from "./store/file-system.ts";
+export { nodeFileSystem, putWhole, type ReadableFile } from "./store/file-system.ts";
 export { localStore } from "./store/local-store.ts";
 export { systemProcesses } from "./store/lock.ts";
 export { memoryStore } from "./store/memory-store.ts";

@@ -319,6 +319,9 @@ export const option = {
     return made<T, C>(given, { is, accepts });
   },
 
+  /** Something that is checked where it is used. */
+  anything: <T>(is: string): Option<T> => ({ is, accepts: () => true }),
+
   /** A function: `is` says of what. */
   function<F, const C extends Common<F> = Common<F>>(is: string, given: C): Made<F, C> {
     return made<F, C>(given, { is, accepts: (value) => typeof value === "function" });
@@ -358,6 +361,9 @@ export const option = {
     });
   },
 };
+
+/** The same option, which must be given. */
+export const required = <T>(row: Option<T>) => ({ ...row, required: true }) as const;
 
 /** JSON schema of a table, without the options that a file cannot express. */
 export function optionsSchema(table: Rows): Readonly<Record<string, unknown>> {

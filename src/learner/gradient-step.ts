@@ -1,12 +1,4 @@
-import {
-  checkOptions,
-  flatten,
-  leafPaths,
-  type Options,
-  option,
-  treeLeaves,
-  treeMap,
-} from "../core/index.ts";
+import { flatten, leafPaths, type Options, option, treeLeaves, treeMap } from "../core/index.ts";
 import { isFloat, np, type Value, type ValueLike, valueAndGrad } from "../engine/index.ts";
 import type { Params } from "../nn/index.ts";
 import {
@@ -108,10 +100,8 @@ const monitorTable = {
   updates: option.flag({}),
 };
 
-/** Refuses unknown statistics and values. */
-export function checkMonitor(kind: string, monitor: MonitorOptions): void {
-  checkOptions(`${kind}: monitor`, monitor, monitorTable);
-}
+/** The row of `monitor` in tables of options. */
+export const monitorRow = option.group<MonitorOptions>(monitorTable, {});
 
 interface UpdateParts {
   readonly optimizer: Optimizer;

@@ -35,7 +35,6 @@ export {
   compiledEnvironment,
   type EnvironmentSource,
   environmentNames,
-  hasCompiled,
   makeEnvironment,
   moduleUrl,
   registerEnvironment,
@@ -79,20 +78,13 @@ export {
 } from "./evaluation/suites.ts";
 export { advantages } from "./experience/advantages.ts";
 export type { Experience, ExperienceBuffer, PolicyOutputs } from "./experience/experience.ts";
-export {
-  addMoments,
-  centerRewards,
-  noMoments,
-  noRewardScale,
-  normalize,
-  scaleRewards,
-} from "./experience/normalization.ts";
-export { annealedBeta, prioritizedSegments } from "./experience/prioritized-segments.ts";
+export { centerRewards, normalize, scaleRewards } from "./experience/normalization.ts";
+export { prioritizedSegments } from "./experience/prioritized-segments.ts";
 export { type ReplayBuffer, replayBuffer } from "./experience/replay-buffer.ts";
 export { autoUpdateEpochs } from "./experience/update-epochs.ts";
 export { entropyLoss, policyGradientLoss, policyLoss, valueLoss } from "./losses/actor-critic.ts";
 export { cloningLoss, type Demonstrations, kickstartLoss } from "./losses/imitation.ts";
-export { type LossOptions, lossMembers, lossRows, meanOf, normalizedOver } from "./losses/loss.ts";
+export { type LossOptions, lossMembers, lossRows, meanOf } from "./losses/loss.ts";
 export { tdLoss } from "./losses/td.ts";
 export { Columns } from "./on-policy/layout.ts";
 export { type OnPolicyOptions, policyFor } from "./on-policy/options.ts";
@@ -113,7 +105,6 @@ export type { Agent } from "./presets/agent.ts";
 export { type DqnAgentOptions, dqn } from "./presets/dqn.ts";
 export { type PpoOptions, ppo, ppoSettings } from "./presets/ppo.ts";
 export { readReplay, replayPath, writeReplay } from "./replays/files.ts";
-export { decodeReplay, encodeReplay } from "./replays/format.ts";
 export { type ReplayVerdict, replayFrames, verifyReplay } from "./replays/playback.ts";
 export { type Replay, type ReplayRecorder, recordEpisode, replayRecorder } from "./replays/replay.ts";
 export * from "./spaces/index.ts";

@@ -5,6 +5,7 @@ import type { Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import { isRamp, type Ramp } from "../schedule/index.ts";
 import type { Curriculum } from "./curriculum/curriculum.ts";
+import type { EnvironmentSource } from "./environments/registry.ts";
 import type { UpdateEpochs } from "./experience/update-epochs.ts";
 import type { Policy } from "./policies/policy.ts";
 import type { PolicySpec } from "./policies/spec.ts";
@@ -65,13 +66,14 @@ export const params = option.made<Params<Tensor>>(
   {},
 );
 
-const anything = <T>(is: string) => option.made<T>(is, () => true, {});
+/** Checked by `checkSource`, which knows what to write instead. */
+export const source = option.anything<EnvironmentSource>("an environment");
 
 /** Rows that other rooms check: the learner, `RandomStreams` and the engine. */
 export const checkedElsewhere = {
-  rates: anything<RateInputs>("rates of the optimizer by name"),
-  seed: anything<number>("a whole number from 0 on"),
-  engine: anything<EngineChoice>('"xla" or "wasm"'),
-  device: anything<number | Device>("a device or its index"),
+  rates: option.anything<RateInputs>("rates of the optimizer by name"),
+  seed: option.anything<number>("a whole number from 0 on"),
+  engine: option.anything<EngineChoice>('"xla" or "wasm"'),
+  device: option.anything<number | Device>("a device or its index"),
   devices: devicesRow,
 };

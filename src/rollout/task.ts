@@ -6,7 +6,7 @@ import {
   devicesRow,
   KeyCounts,
   Learner,
-  type MonitorOptions,
+  monitorRow,
   type RateInputs,
   TensorState,
 } from "../learner/index.ts";
@@ -85,7 +85,7 @@ export const rolloutTaskRows = {
   params: option.object<Params<Tensor>>("parameters, as a model's init or a task has them", [], {}),
   learningRate: option.made<Ramp | number>("a number or a ramp", () => true, {}),
   rates: option.object<RateInputs>("rates of the optimizer by name", [], {}),
-  monitor: option.object<MonitorOptions>("options of a monitor", [], {}),
+  monitor: monitorRow,
   /** The seed of parameters and draws. Default: the run's. */
   seed: option.integer({ min: 0 }),
   engine: option.made<EngineChoice>('"auto", "xla" or "wasm"', () => true, {}),

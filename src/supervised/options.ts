@@ -17,7 +17,7 @@ import type {
   Tokenizer,
 } from "../data/index.ts";
 import type { Device, EngineChoice, Tensor, Value } from "../engine/index.ts";
-import { checkMonitor, devicesRow, type MonitorOptions, type RateInputs } from "../learner/index.ts";
+import { devicesRow, monitorRow, type RateInputs } from "../learner/index.ts";
 import type { Model, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import type { RandomStreams } from "../random/index.ts";
@@ -70,7 +70,7 @@ export const commonRows = {
     {},
   ),
   /** Norms of gradients, parameters and updates that are reported beside losses and metrics. */
-  monitor: anything<MonitorOptions>("{ gradients: true }"),
+  monitor: monitorRow,
   engine: anything<EngineChoice>("an engine"),
   device: anything<number | Device>("a device"),
   /** Devices that train together, each on an equal part of every batch. Default: 1. */
@@ -162,7 +162,6 @@ export type StreamedOptions<X = Value, Y = Value, O = Value> = Omit<
 
 export function checkTaskOptions(kind: string, options: AnyOptions): void {
   checkOptions(kind, options, table);
-  checkMonitor(kind, options.monitor ?? {});
 }
 
 const ramp = option.made<Ramp>("a ramp such as cosine({ ... })", isRamp, {});

@@ -88,13 +88,21 @@ export const nodeFileSystem: FileSystem = {
   },
 };
 
+export const putJson = (fs: FileSystem, path: string, draft: string, value: object): Promise<void> =>
+  putWhole(fs, path, draft, new TextEncoder().encode(JSON.stringify(value)));
+
 /** Writes a small file so that it lasts and is never read in half: beside its name, and renamed once it is whole. */
-export async function putJson(fs: FileSystem, path: string, draft: string, value: object): Promise<void> {
+export async function putWhole(
+  fs: FileSystem,
+  path: string,
+  draft: string,
+  bytes: Uint8Array,
+): Promise<void> {
   await fs.remove(draft);
   try {
     const file = await fs.create(draft);
     try {
-      await writeExactly(file, new TextEncoder().encode(JSON.stringify(value)), 0);
+      await writeExactly(file, bytes, 0);
       await file.sync();
     } finally {
       await file.close();

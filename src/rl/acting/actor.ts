@@ -3,7 +3,7 @@ import { checkOptions, EspalierError, type Options, option } from "../../core/in
 import { hostRandom } from "../../engine/index.ts";
 import { type EnvironmentSource, spacesOf } from "../environments/registry.ts";
 import { describedIn, type Player, type PlayerState, playerIn } from "../evaluation/player.ts";
-import { hasMasks, PolicySteps } from "../evaluation/policy-steps.ts";
+import { hasMasks, policySteps } from "../evaluation/policy-steps.ts";
 import * as rows from "../option-rows.ts";
 import type { Policy } from "../policies/policy.ts";
 import { readAction } from "../spaces/flat.ts";
@@ -68,8 +68,8 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
 ): Promise<Actor<A>> {
   checkOptions(kind, options, {
     ...actorOptions,
-    player: option.made<Player>("task.player", () => true, {}),
-    state: option.made<PlayerState>("states of components by name", () => true, {}),
+    player: option.anything<Player>("task.player"),
+    state: option.anything<PlayerState>("states of components by name"),
   });
   const { player, state, deterministic = true, seed = 0, engine } = options;
   const { policy } = player;
@@ -87,7 +87,7 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
     keys,
   };
   const size = actionSize(actionSpace);
-  const steps = await PolicySteps.open({ player, state, rows: count, deterministic, engine });
+  const steps = await policySteps({ player, state, rows: count, deterministic, engine });
   const draws = new Draws(seed);
 
   const actAll: Actor<A>["actAll"] = (observations, actionMasks = []) => {
@@ -170,7 +170,7 @@ export async function loadActor<A extends SpaceValue = SpaceValue>(
 ): Promise<Actor<A>> {
   checkOptions("loadActor", options, {
     ...actorOptions,
-    env: option.made<EnvironmentSource>("the name of an environment", () => true, {}),
+    env: rows.source,
   });
   const { env, ...rest } = options;
   const checkpoint = await openCheckpoint(address);

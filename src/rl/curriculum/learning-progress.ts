@@ -2,6 +2,7 @@ import {
   EspalierError,
   type Options,
   option,
+  required,
   resolveOptions,
   type Settings,
   shown,
@@ -19,9 +20,7 @@ import {
 const optionTable = {
   // Checked by `checkedLessons`.
   /** Their names. */
-  lessons: option.made<readonly string[], { readonly required: true }>("a list of names", () => true, {
-    required: true,
-  }),
+  lessons: required(option.anything<readonly string[]>("a list of names")),
   /** The score of episodes, from 0 to 1; values outside are clipped. Default: their mean return. */
   score: option.function<(result: LessonResult) => number>("a function of a result: (result) => number", {
     doc: "The score of episodes, from 0 to 1. Default: their mean return.",

@@ -4,6 +4,7 @@ import {
   EspalierError,
   type Options,
   option,
+  required,
   resolveOptions,
   type Settings,
 } from "../../core/index.ts";
@@ -36,9 +37,7 @@ export interface PlateauOptions extends Options<typeof plateauTable> {}
 
 const optionTable = {
   // Checked by `checkedLessons` and by a table of their own.
-  lessons: option.made<readonly Lesson[], { readonly required: true }>("a list of lessons", () => true, {
-    required: true,
-  }),
+  lessons: required(option.anything<readonly Lesson[]>("a list of lessons")),
   /** How far one episode moves a score. Default: 0.1. */
   rate: option.number({ min: 0, max: 1, default: 0.1, doc: "How far one episode moves a score." }),
   /** A score before the first episode. Default: 0.5. */
@@ -63,35 +62,22 @@ const optionTable = {
 export interface LessonCurriculumOptions extends Options<typeof optionTable> {}
 
 const lessonTable = {
-  name: option.text({ required: true, doc: "Its name." }),
+  name: option.text({ required: true }),
   /** Lessons that must be good enough before this one begins. Default: none. */
   after: option.list<string>('a list of names: after: ["easy"]', {}),
   /** The training score from which lessons that come after it may begin. Default: 0.8. */
-  threshold: option.number({
-    min: 0,
-    max: 1,
-    default: 0.8,
-    doc: "Score from which later lessons may begin.",
-  }),
+  threshold: option.number({ min: 0, max: 1, default: 0.8 }),
   /** The evaluation score from which it graduates. Default: never. */
-  stop: option.number({ min: 0, max: 1, doc: "Evaluation score from which it graduates." }),
+  stop: option.number({ min: 0, max: 1 }),
 };
 
 /** A lesson of a `lessonCurriculum`. */
 export interface Lesson extends Options<typeof lessonTable> {}
 
-/** Options with their defaults, lessons by index. */
-interface LessonSettings extends Omit<Settings<typeof optionTable>, "lessons" | "window" | "plateau"> {
-  readonly lessons: readonly string[];
-  readonly dependencies: readonly (readonly number[])[];
-  readonly thresholds: readonly number[];
-  /** Infinite if a lesson never graduates. */
-  readonly stops: readonly number[];
-  readonly window: number;
-  readonly plateau: Plateau;
-}
+type LessonSettings = ReturnType<typeof settingsOf>;
 
-function settingsOf(options: LessonCurriculumOptions): LessonSettings {
+/** Options with their defaults, lessons by index. */
+function settingsOf(options: LessonCurriculumOptions) {
   const settings = resolveOptions(kind, options, optionTable);
   const given = Array.isArray(options.lessons) ? options.lessons : [];
   const lessons = checkedLessons(
@@ -109,6 +95,7 @@ function settingsOf(options: LessonCurriculumOptions): LessonSettings {
     lessons,
     dependencies: dependenciesOf(given),
     thresholds: each.map(({ threshold }) => threshold),
+    /** Infinite if a lesson never graduates. */
     stops: each.map(({ stop }) => stop ?? Number.POSITIVE_INFINITY),
     window,
     plateau,

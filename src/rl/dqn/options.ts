@@ -1,5 +1,12 @@
-import { EspalierError, type Options, option, resolveOptions, type Settings } from "../../core/index.ts";
-import { checkMonitor, type MonitorOptions } from "../../learner/index.ts";
+import {
+  EspalierError,
+  type Options,
+  option,
+  required,
+  resolveOptions,
+  type Settings,
+} from "../../core/index.ts";
+import { monitorRow } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import type { ActionValues, TransitionTargets } from "../losses/td.ts";
 import { policyFor } from "../on-policy/options.ts";
@@ -8,15 +15,18 @@ import { checkNotRecurrent, type Policy, type PolicySpaces } from "../policies/p
 import type { PolicySpec } from "../policies/spec.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
 
-/** The options of a task that the preset passes on, which are checked before there is an environment. */
-export const sharedOptions = {
+interface TargetUpdates {
+  readonly every?: number;
+  readonly tau?: number;
+}
+
+/** Rows of options that are settings of the agent, too. */
+export const settingRows = {
   /**
    * The parameters of its distribution, the logits of choices, are the action values; its value function is not used.
    * Without memory. Default: one tower of 120 and 84, relu.
    */
   policy: rows.policy,
-  /** Default: [tdLoss()]. */
-  losses: rows.losses<Loss<TransitionTargets, ActionValues>>("[tdLoss()]"),
   /** Steps of every row before the next updates. Default: 10. */
   rolloutSteps: option.integer({ min: 1, default: 10 }),
   /** Updates after these steps. Default: 1. */
@@ -35,15 +45,20 @@ export const sharedOptions = {
   double: option.flag({ default: false }),
   // With a tau of 0 the target would never move.
   /** The target network moves by `tau` towards the learning one `every` few updates. Default: 50 and 1. */
-  target: option.group<{ readonly every?: number; readonly tau?: number }>(
+  target: option.group<TargetUpdates, { readonly default: TargetUpdates }>(
     { every: rows.size, tau: option.number({ above: 0, max: 1 }) },
-    {},
+    { default: { every: 50, tau: 1 } },
   ),
+};
+
+/** Rows of options that the agent passes on as they are. */
+export const passedRows = {
+  /** Default: [tdLoss()]. */
+  losses: rows.losses<Loss<TransitionTargets, ActionValues>>("[tdLoss()]"),
   /** The lesson of every episode, by name or index. Default: the first, with a warning if there are several. */
   lesson: rows.lesson,
-  learningRate: rows.orRamp(rows.fromZero),
   /** Reported statistics of every update. */
-  monitor: option.made<MonitorOptions>("{ gradients: true }", () => true, {}),
+  monitor: monitorRow,
   /** Initial parameters. Default: drawn by the policy. */
   params: rows.params,
   /** Default: the trainer's seed. */
@@ -56,14 +71,18 @@ export const sharedOptions = {
 };
 
 const taskOptions = {
-  ...sharedOptions,
+  ...settingRows,
+  ...passedRows,
   /** With discrete actions. */
-  env: option.made<VectorEnvironment, { readonly required: true }>(
-    "vectorEnvironment({ make, count })",
-    (given) => Object(given).observationSpace !== undefined && Object(given).rows !== undefined,
-    { required: true },
+  env: required(
+    option.made<VectorEnvironment>(
+      "vectorEnvironment({ make, count })",
+      (given) => Object(given).observationSpace !== undefined && Object(given).rows !== undefined,
+      {},
+    ),
   ),
-  optimizer: { ...rows.optimizer, required: true as const },
+  optimizer: required(rows.optimizer),
+  learningRate: rows.orRamp(rows.fromZero),
   /** The probability of a random action: a ramp over `samples`, say. Default: from 1 to 0.05 over 10,000. */
   epsilon: rows.orRamp(rows.share),
   /** Further rates of the optimizer. */
@@ -80,7 +99,6 @@ export type DqnTaskSettings = Settings<typeof taskOptions>;
 /** The options with their defaults. Refuses those that are misspelt or out of range. */
 export function dqnSettings(options: DqnOptions): DqnTaskSettings {
   const settings = resolveOptions(kind, options, taskOptions);
-  checkMonitor(kind, options.monitor ?? {});
   checkActions(kind, options.env);
   return settings;
 }

@@ -220,11 +220,6 @@ export function warnOfOneLesson(
 /**
  * Copies a state: plain objects, lists, numbers, strings, booleans, null and typed arrays. Refuses anything that cannot
  * be saved, with its path.
- *
- * @example
- * ```ts
- * const kept = copyState({ board: new Uint8Array(9), turn: 0 });
- * ```
  */
 export const copyState = (state: unknown, owner: string): StateTree => copy(state, owner, "state");
 

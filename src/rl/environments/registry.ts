@@ -91,14 +91,7 @@ export function compiledEnvironment(name: string): CompiledEnvironment {
   });
 }
 
-/**
- * True if the environment of a name has a compiled form.
- *
- * @example
- * ```ts
- * const environment = hasCompiled(name) ? compiledEnvironment(name) : makeEnvironment(name);
- * ```
- */
+/** True if the environment of a name has a compiled form. */
 export const hasCompiled = (name: string): boolean => entryOf(name).compiled !== undefined;
 
 /**

@@ -5,6 +5,7 @@ import {
   type Options,
   option,
   outputPath,
+  required,
   resolveOptions,
   type Settings,
 } from "../../core/index.ts";
@@ -36,19 +37,17 @@ export type EvaluationEvent = Extract<
 export type EvaluationMode = "inline" | "background" | "remote";
 
 const optionTable = {
-  player: option.made<Player, { readonly required: true }>(
-    "the task's own: player: task.player",
-    (value) =>
-      hasMethods((value as Player | null)?.policy, ["step"]) && Array.isArray((value as Player).reads),
-    { required: true },
+  player: required(
+    option.made<Player>(
+      "the task's own: player: task.player",
+      (value) =>
+        hasMethods((value as Player | null)?.policy, ["step"]) && Array.isArray((value as Player).reads),
+      {},
+    ),
   ),
   // Checked by `checkSuites`, which knows what to write instead.
-  suites: option.made<Suites, { readonly required: true }>("suites by name", () => true, { required: true }),
-  schedule: option.object<Schedule, { readonly required: true }>(
-    "a schedule: every({ epochs: 10 })",
-    ["due"],
-    { required: true },
-  ),
+  suites: required(option.anything<Suites>("suites by name")),
+  schedule: required(option.object<Schedule>("a schedule: every({ epochs: 10 })", ["due"], {})),
   /** Episodes of each suite. Default: 10. */
   episodes: option.integer({ min: 1, default: 10, doc: "Episodes of each suite." }),
   /**
@@ -141,30 +140,32 @@ export function evaluationHook(options: EvaluationHookOptions): TrainerHook {
     ...(timeBudget !== undefined && { timeBudget }),
   };
   if (mode === "remote" && queue) {
-    const remote = new RemoteEvaluations(settings, queue);
+    let remote: RemoteEvaluations | undefined;
     const results: TrainerHook = {
       name: `${name}.results`,
       // After every call of the task, so that it never prevents fusing.
       schedule: every({ seconds: 1 }),
       onFailure,
-      onBatchesEnd: (context) => remote.collect(context),
+      onBatchesEnd: (context) => remote?.collect(context),
     };
     // At the beginning, where nothing is lost: a queue that cannot be reached then is a mistake.
     const begin: TrainerHook = {
       name: `${name}.begin`,
       onFailure: options.onFailure ?? "stop",
-      onTrainingStart: () => remote.open(),
+      onTrainingStart: () => queue.begin?.(),
     };
     const end: TrainerHook = {
       name: `${name}.end`,
       onFailure,
-      onTrainingEnd: (context) => remote.end(context),
+      onTrainingEnd: (context) => remote?.end(context),
     };
     return {
       ...common,
-      onRegister: (host) => remote.begin(host),
-      onUnregister: () => remote.close(),
-      [on]: (context: TrainerContext) => remote.submit(context),
+      onRegister: (host) => {
+        remote = new RemoteEvaluations(settings, queue, host);
+      },
+      onUnregister: () => remote?.close(),
+      [on]: (context: TrainerContext) => remote?.submit(context),
       children: [...(queue.begin ? [begin] : []), results, end],
     };
   }

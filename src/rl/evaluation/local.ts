@@ -1,7 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import { EspalierError, receiveError, type SentError } from "../../core/index.ts";
 import { type EngineChoice, startThread } from "../../engine/index.ts";
-import type { StateTree } from "../../state/index.ts";
 import type { Frozen, TrainerContext } from "../../trainer/index.ts";
 import type { PolicySpec } from "../policies/spec.ts";
 import type { Space } from "../spaces/space.ts";
@@ -10,7 +9,15 @@ import type { EvaluationSettings } from "./evaluation-hook.ts";
 import type { PlayerState } from "./player.ts";
 import { firstTensor, type HostState, toHost } from "./policy-steps.ts";
 import { episodeRecorder, type PublishContext, type RecordedEpisode, ResultPublisher } from "./publish.ts";
-import { evaluateSuites, type SuiteResult, type Suites } from "./suites.ts";
+import { type EvaluateOptions, evaluateSuites, type SuiteResult } from "./suites.ts";
+
+type LocalContext = PublishContext & Pick<TrainerContext, "counters" | "signal">;
+
+/** Options that are the same here and in a thread. */
+type EvaluationOptions = Pick<
+  EvaluateOptions,
+  "suites" | "episodes" | "seed" | "deterministic" | "vectorCount" | "engine"
+>;
 
 /** Evaluates a run in this process: while training waits, or in a thread. */
 export class LocalEvaluations {
@@ -29,27 +36,13 @@ export class LocalEvaluations {
 
   /** Evaluates while training waits. */
   async inline(context: TrainerContext): Promise<void> {
-    const { player, suites, episodes, deterministic, vectorCount, engine } = this.#settings;
-    const { counters, signal } = context;
-    const { components } = await context.snapshot(player.reads);
-    const recorder = episodeRecorder(this.#recordedCount());
-    try {
-      const results = await evaluateSuites({
-        player,
-        state: components,
-        suites,
-        episodes,
-        deterministic,
-        vectorCount,
-        signal,
-        seed: this.#seed(context),
-        record: recorder.record,
-        ...(engine !== undefined && { engine }),
-      });
-      await this.#publisher.publish(context, { results, counters, recorded: recorder.episodes });
-    } catch (error) {
-      if (!signal.aborted) throw error; // The run ends at once, and so does this.
-    }
+    const { player } = this.#settings;
+    const { components: state } = await context.snapshot(player.reads);
+    await this.#publish(context, async (signal) => {
+      const recorder = episodeRecorder(this.#recordedCount());
+      const options = { ...this.#options(context), player, state, signal, record: recorder.record };
+      return { results: await evaluateSuites(options), recorded: recorder.episodes };
+    });
   }
 
   /** Evaluates the run as it is now while training goes on. One at a time: the next one waits, or is skipped. */
@@ -81,33 +74,31 @@ export class LocalEvaluations {
     return frozen instanceof Promise ? frozen.then(begin) : begin(frozen);
   }
 
-  async #inThread(
-    components: PlayerState,
-    context: PublishContext & Pick<TrainerContext, "counters" | "signal">,
+  #inThread(components: PlayerState, context: LocalContext): Promise<void> {
+    const { observationSpace, actionSpace, spec } = this.#settings.player.policy;
+    return this.#publish(context, async (signal) => {
+      const { engine, ...options } = this.#options(context);
+      const request = {
+        ...options,
+        policy: spec,
+        observationSpace,
+        actionSpace,
+        state: (await toHost(components)) as Readonly<Record<string, HostState>>,
+        engine: engine ?? engineBeside(components),
+        recorded: this.#recordedCount(),
+      };
+      return this.#thread.evaluate(request, signal);
+    });
+  }
+
+  /** Publishes the results of an evaluation, unless the run ends at once: then this does, too. */
+  async #publish(
+    context: LocalContext,
+    evaluate: (signal: AbortSignal) => Promise<ThreadResult>,
   ): Promise<void> {
-    const { player, suites, episodes, deterministic, vectorCount, engine } = this.#settings;
-    const { observationSpace, actionSpace, spec } = player.policy;
     const { counters, signal } = context;
-    const names = Object.keys(components);
     try {
-      const parts = await Promise.all(names.map((name) => toHost(components[name] as StateTree)));
-      const { results, recorded } = await this.#thread.evaluate(
-        {
-          policy: spec,
-          observationSpace,
-          actionSpace,
-          state: Object.fromEntries(names.map((name, i) => [name, parts[i]])),
-          suites,
-          episodes,
-          deterministic,
-          vectorCount,
-          seed: this.#seed(context),
-          engine: engine ?? engineBeside(components),
-          recorded: this.#recordedCount(),
-        },
-        signal,
-      );
-      await this.#publisher.publish(context, { results, counters, recorded });
+      await this.#publisher.publish(context, { ...(await evaluate(signal)), counters });
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -117,8 +108,10 @@ export class LocalEvaluations {
     return this.#thread.close();
   }
 
-  #seed({ state }: Pick<TrainerContext, "state">): number {
-    return this.#settings.seed ?? evaluationSeed(state.seed);
+  #options({ state }: LocalContext): EvaluationOptions {
+    const { suites, episodes, deterministic, vectorCount, engine } = this.#settings;
+    const seed = this.#settings.seed ?? evaluationSeed(state.seed);
+    return { suites, episodes, deterministic, vectorCount, engine, seed };
   }
 
   /** How many episodes of each suite are recorded in this evaluation. */
@@ -137,19 +130,13 @@ function engineBeside(state: PlayerState): EngineChoice | undefined {
 }
 
 /** An evaluation for the thread, in plain data. */
-export interface ThreadRequest {
+export interface ThreadRequest extends EvaluationOptions {
   readonly id: number;
   readonly policy: PolicySpec;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
   /** States of the components that the player reads. */
   readonly state: Readonly<Record<string, HostState>>;
-  readonly suites: Suites;
-  readonly episodes: number;
-  readonly seed: number;
-  readonly deterministic: boolean;
-  readonly vectorCount: number | undefined;
-  readonly engine: EngineChoice | undefined;
   /** How many episodes of each suite are recorded. */
   readonly recorded: number;
 }

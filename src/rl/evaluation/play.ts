@@ -1,15 +1,18 @@
 import {
   checkOptions,
   EspalierError,
+  hasMethods,
   nextTurn,
   type Option,
   type Options,
   option,
+  required,
 } from "../../core/index.ts";
 import { type EngineChoice, hostRandom } from "../../engine/index.ts";
 import { Stream } from "../../random/index.ts";
 import { type Environment, lessonOf } from "../environments/environment.ts";
-import { checkSource, type EnvironmentSource, environmentMaker } from "../environments/registry.ts";
+import { checkSource, environmentMaker } from "../environments/registry.ts";
+import { lesson, source } from "../option-rows.ts";
 import type { Policy } from "../policies/policy.ts";
 import { type Replay, type ReplayRecorder, replayRecorder } from "../replays/replay.ts";
 import { writeAction } from "../spaces/flat.ts";
@@ -19,7 +22,7 @@ import { makeEnvironments } from "../vector/make-environments.ts";
 import { type Memory, ownMemory, sizesOf } from "../vector/memory.ts";
 import { EnvironmentRows } from "../vector/rows.ts";
 import type { Player, PlayerState } from "./player.ts";
-import { hasMasks, type PolicyInputs, PolicySteps } from "./policy-steps.ts";
+import { hasMasks, type PolicyInputs, policySteps } from "./policy-steps.ts";
 
 // Evaluation: how good a policy is, found by playing episodes.
 //
@@ -62,20 +65,19 @@ export type RecordEpisode = (start: PlayedEpisode) => ((replay: Replay) => void)
 
 const optionTable = {
   /** The policy that plays; `"random"` draws every action at random, each allowed one alike. */
-  player: option.made<Player | "random", { readonly required: true }>(
-    'a task\'s player, task.player, or "random"',
-    (value) => value === "random" || typeof (value as Partial<Player> | null)?.policy?.step === "function",
-    { required: true },
+  player: required(
+    option.made<Player | "random">(
+      'a task\'s player, task.player, or "random"',
+      (value) => value === "random" || hasMethods((value as Partial<Player> | null)?.policy, ["step"]),
+      {},
+    ),
   ),
   /** States of the components that the player reads: of a snapshot, or of a checkpoint. None for `"random"`. */
   state: option.object<PlayerState>("a snapshot's components", [], {}),
-  // Checked by `checkSource`, which knows what to write instead.
-  env: option.made<EnvironmentSource, { readonly required: true }>("an environment", () => true, {
-    required: true,
-  }),
+  env: required(source),
   episodes: option.integer({ min: 1, required: true }),
   /** One of the environment's lessons, by name or index. Default: 0. */
-  lesson: option.made<string | number>("the name or the index of a lesson", () => true, {}),
+  lesson,
   seed: option.integer({ required: true }),
   /** The policy takes its most likely action, instead of drawing one. Default: true. */
   deterministic: option.flag({ default: true }),
@@ -100,7 +102,7 @@ const width = 8;
 /** An episode under way. */
 interface Episode {
   readonly number: number;
-  readonly keys: EpisodeKeys;
+  readonly keys: ReturnType<typeof episodeKeys>;
 }
 
 /**
@@ -148,7 +150,7 @@ export async function playEpisodes(options: PlayOptions): Promise<readonly Episo
     const policy =
       player === "random"
         ? randomPolicy(actionSpace, count * agents)
-        : await PolicySteps.open({ player, state, rows: memory.rewards.length, deterministic, engine });
+        : await policySteps({ player, state, rows: memory.rewards.length, deterministic, engine });
 
     /** By environment; undefined if it has no episode left. */
     const playing: (Episode | undefined)[] = [];
@@ -219,21 +221,15 @@ function resultOf(memory: Memory, i: number, agents: number, seed: number): Epis
 }
 
 /** The random numbers of an episode, which follow from the seed and the episode's number alone. */
-interface EpisodeKeys {
-  /** The seed of the environment's reset. */
-  readonly seed: number;
-  /** The two words from which an agent's action at a step is drawn. */
-  action(step: number, agent: number): Uint32Array;
-}
-
-function episodeKeys(seed: number, episode: number): EpisodeKeys {
+function episodeKeys(seed: number, episode: number) {
   const { hostBits, hostFoldIn, hostKey } = hostRandom;
   const root = hostFoldIn(hostKey(seed), episode);
   const actions = hostFoldIn(root, 1);
   return {
-    // Below 2^31, as every environment takes it.
+    /** The seed of the environment's reset: below 2^31, as every environment takes it. */
     seed: (hostBits(hostFoldIn(root, 0), 1)[0] as number) >>> 1,
-    action: (step, agent) => hostFoldIn(hostFoldIn(actions, step), agent),
+    /** The two words from which an agent's action at a step is drawn. */
+    action: (step: number, agent: number) => hostFoldIn(hostFoldIn(actions, step), agent),
   };
 }
 

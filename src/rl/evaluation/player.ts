@@ -12,12 +12,6 @@ import type { VectorEnvironment } from "../vector/vector.ts";
 /**
  * A policy that plays episodes, and the components of a run whose states it needs for that: `params`, and
  * `normalizer` where observations are normalised.
- *
- * @example
- * ```ts
- * const { components } = await task.snapshot(task.player.reads);
- * const episodes = await playEpisodes({ player: task.player, state: components, env: "CartPole-v1", episodes: 20, seed: 0 });
- * ```
  */
 export interface Player {
   readonly policy: Policy;
@@ -108,7 +102,7 @@ export async function playerIn(
 /** The policy that was made last: compiled programs stay with it, for the next checkpoint of its run. */
 let newest: { readonly key: string; readonly policy: Policy } | undefined;
 
-async function knownPolicy(spec: PolicySpec, spaces: PolicySpaces): Promise<Policy> {
+export async function knownPolicy(spec: PolicySpec, spaces: PolicySpaces): Promise<Policy> {
   const key = JSON.stringify([spec, spacesSetting(spaces)], (_, value: unknown) =>
     typeof value === "number" ? String(value) : value,
   );

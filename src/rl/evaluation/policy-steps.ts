@@ -93,74 +93,44 @@ interface PolicyStepsOptions {
 }
 
 /** A policy with a run's parameters, for a fixed number of rows. It keeps the memory of recurrent policies. */
-export class PolicySteps {
-  readonly #step: StepProgram;
-  readonly #deterministic: boolean;
-  readonly #params: Params<Tensor>;
-  readonly #normalizer: Named<Tensor>;
-  #memory: Named<Tensor>;
-
-  private constructor(
-    step: StepProgram,
-    deterministic: boolean,
-    params: Params<Tensor>,
-    normalizer: Named<Tensor>,
-    memory: Named<Tensor>,
-  ) {
-    this.#step = step;
-    this.#deterministic = deterministic;
-    this.#params = params;
-    this.#normalizer = normalizer;
-    this.#memory = memory;
-  }
-
-  static async open(options: PolicyStepsOptions): Promise<PolicySteps> {
-    const { player, state, rows, deterministic, engine } = options;
-    checkPlayerState(player, state);
-    const { policy } = player;
-    const params = (await onEngine(state.params ?? {}, engine)) as Params<Tensor>;
-    const device = firstTensor(params)?.device;
-    const where = device ? { device } : engine === undefined ? {} : { engine };
-    const memory = policy.recurrent ? compile(() => policy.initialState(rows), where)() : {};
-    const statistics = state[normalizerName] as Readonly<Record<string, StateTree>> | undefined;
-    const normalizer: Record<string, Tensor> = {};
-    if (statistics)
-      for (const name of ["mean", "variance"]) {
-        const leaf = statistics[name] as StateTree;
-        const numbers = leaf instanceof Tensor ? await leaf.read() : leaf;
-        normalizer[name] = put(Float32Array.from(numbers as Float32Array), where);
-      }
-    const step = stepProgram(policy, rows, deterministic);
-    return new PolicySteps(step, deterministic, params, normalizer, memory as Named<Tensor>);
-  }
-
-  /** Chooses an action for each row. */
-  async act(inputs: PolicyInputs): Promise<Float32Array> {
-    const action = this.#next(inputs);
-    const numbers = await action.read();
-    action.dispose();
-    return numbers as Float32Array;
-  }
-
-  /** The same, waiting for the device. */
-  actNow(inputs: PolicyInputs): Float32Array {
-    const action = this.#next(inputs);
-    const numbers = action.readSync();
-    action.dispose();
-    return numbers as Float32Array;
-  }
-
-  #next({ observations, resets, masks, keys }: PolicyInputs): Tensor {
-    const shown = {
-      observations,
-      resets,
-      ...(masks && { masks }),
-      ...(!this.#deterministic && { keys }),
-    };
-    const { action, memory } = this.#step(this.#params, this.#normalizer, this.#memory, shown);
-    this.#memory = memory as Named<Tensor>;
-    return action;
-  }
+export async function policySteps({ player, state, rows, deterministic, engine }: PolicyStepsOptions) {
+  checkPlayerState(player, state);
+  const { policy } = player;
+  const params = (await onEngine(state.params ?? {}, engine)) as Params<Tensor>;
+  const device = firstTensor(params)?.device;
+  const where = device ? { device } : engine === undefined ? {} : { engine };
+  let memory: Named<Tensor> = policy.recurrent ? compile(() => policy.initialState(rows), where)() : {};
+  const statistics = state[normalizerName] as Readonly<Record<string, StateTree>> | undefined;
+  const normalizer: Record<string, Tensor> = {};
+  if (statistics)
+    for (const name of ["mean", "variance"]) {
+      const leaf = statistics[name] as StateTree;
+      const numbers = leaf instanceof Tensor ? await leaf.read() : leaf;
+      normalizer[name] = put(Float32Array.from(numbers as Float32Array), where);
+    }
+  const step = stepProgram(policy, rows, deterministic);
+  const next = ({ observations, resets, masks, keys }: PolicyInputs): Tensor => {
+    const shown = { observations, resets, ...(masks && { masks }), ...(!deterministic && { keys }) };
+    const after = step(params, normalizer, memory, shown);
+    memory = after.memory as Named<Tensor>;
+    return after.action;
+  };
+  return {
+    /** Chooses an action for each row. */
+    act: async (inputs: PolicyInputs): Promise<Float32Array> => {
+      const action = next(inputs);
+      const numbers = await action.read();
+      action.dispose();
+      return numbers as Float32Array;
+    },
+    /** The same, waiting for the device. */
+    actNow: (inputs: PolicyInputs): Float32Array => {
+      const action = next(inputs);
+      const numbers = action.readSync();
+      action.dispose();
+      return numbers as Float32Array;
+    },
+  };
 }
 
 /** The first tensor of a state, which tells its device. */

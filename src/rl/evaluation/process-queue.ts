@@ -1,5 +1,13 @@
 import { isStoreAddress } from "../../checkpoint/index.ts";
-import { checkOptions, EspalierError, node, type Options, option, systemClock } from "../../core/index.ts";
+import {
+  checkOptions,
+  EspalierError,
+  node,
+  type Options,
+  option,
+  required,
+  systemClock,
+} from "../../core/index.ts";
 import { ownFile, tsxFor } from "../../engine/index.ts";
 import { openStatsStore, type StatsStore } from "../../metrics/index.ts";
 import type { Counters } from "../../schedule/index.ts";
@@ -70,10 +78,12 @@ export interface EvaluationQueue {
 
 const optionTable = {
   /** Location of the stats store, a SQLite file or a postgres:// URL. Evaluators report there. */
-  store: option.made<string, { readonly required: true }>(
-    'its location, as other processes open it: a SQLite file, "runs/stats.db", or a postgres:// URL',
-    option.text({}).accepts,
-    { required: true },
+  store: required(
+    option.made<string>(
+      'its location, as other processes open it: a SQLite file, "runs/stats.db", or a postgres:// URL',
+      option.text({}).accepts,
+      {},
+    ),
   ),
   /** How many evaluate at once. Default: 1. */
   processes: option.integer({ min: 1, default: 1 }),
@@ -102,7 +112,7 @@ export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
   const { store: location, env = {}, processes = 1, started } = options;
   const program = options.program ?? espalierProgram();
   const submitted = new SubmittedJobs();
-  const running = new Set<EvaluatorProcess>();
+  const running = new Set<ReturnType<typeof startEvaluator>>();
   const queued: { readonly resolve: () => void; readonly reject: (why: Error) => void }[] = [];
   let free = processes;
   let opened: Promise<StatsStore> | undefined;
@@ -131,7 +141,7 @@ export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
       return { job, failure: error as Error };
     }
     try {
-      const evaluator = startEvaluator({ program, env, job: { ...job, run }, store: location });
+      const evaluator = startEvaluator(program, env, location, { ...job, run });
       running.add(evaluator);
       started?.(evaluator.pid, job);
       await evaluator.done.finally(() => running.delete(evaluator));
@@ -243,30 +253,16 @@ async function reported(
   });
 }
 
-/** A process that evaluates a checkpoint. */
-interface EvaluatorProcess {
-  readonly pid: number;
-  /** Resolves when it has reported; rejects where it failed or was killed, with what it said. */
-  readonly done: Promise<void>;
-  /** Ends it. Resolves when it is gone. */
-  stop(): Promise<void>;
-}
-
 /** Characters of its standard error that are kept for its error. */
 const kept = 4000;
 
-function startEvaluator({
-  program,
-  env,
-  job,
-  store,
-}: {
-  readonly program: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly job: EvaluationJob;
-  readonly store: string;
-}): EvaluatorProcess {
-  const [command = process.execPath, ...args] = program;
+/** Starts a process that evaluates a job's checkpoint. */
+function startEvaluator(
+  [command = process.execPath, ...args]: readonly string[],
+  env: Readonly<Record<string, string>>,
+  store: string,
+  job: EvaluationJob,
+) {
   const { checkpoint, suites, episodes, seed, deterministic, run } = job;
   const flags = { suite: JSON.stringify(suites), episodes, seed, store, run };
   const child = node.childProcess.spawn(
@@ -297,7 +293,9 @@ function startEvaluator({
   done.catch(() => undefined);
   return {
     pid: child.pid ?? 0,
+    /** Resolves when it has reported; rejects where it failed or was killed, with what it said. */
     done,
+    /** Ends it. Resolves when it is gone. */
     stop: async () => {
       child.kill("SIGTERM");
       await gone;

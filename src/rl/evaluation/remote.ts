@@ -14,11 +14,11 @@ import type { EvaluationSettings } from "./evaluation-hook.ts";
 import type { EvaluationJob, EvaluationOutcome, EvaluationQueue } from "./process-queue.ts";
 import { allScores } from "./suites.ts";
 
-/** Has checkpoints evaluated through a queue, and publishes the results that come back. */
+/** Has checkpoints of one run evaluated through a queue, and publishes the results that come back. */
 export class RemoteEvaluations {
   readonly #settings: EvaluationSettings;
   readonly #queue: EvaluationQueue;
-  #warn: (text: string) => void = () => undefined;
+  readonly #warn: (text: string) => void;
   /** Releases the checkpoints of jobs under way, by the job's id. */
   readonly #jobs = new Map<string, () => void>();
   #newest: string | undefined;
@@ -30,24 +30,10 @@ export class RemoteEvaluations {
   #failed = 0;
   #count = 0;
 
-  constructor(settings: EvaluationSettings, queue: EvaluationQueue) {
+  constructor(settings: EvaluationSettings, queue: EvaluationQueue, { warn }: HookHost) {
     this.#settings = settings;
     this.#queue = queue;
-  }
-
-  begin({ warn }: HookHost): void {
     this.#warn = warn;
-    this.#newest = undefined;
-    this.#submitted = -1;
-    this.#due = -1;
-    this.#missed = false;
-    this.#failed = 0;
-    this.#count = 0;
-  }
-
-  /** Opens the queue, where it has to be. */
-  async open(): Promise<void> {
-    await this.#queue.begin?.();
   }
 
   /** Submits the newest published checkpoint; if none was published, the newest saved one. */

@@ -4,11 +4,12 @@ import {
   EspalierError,
   errorText,
   type Options,
-  option,
+  required,
   shown,
 } from "../../core/index.ts";
 import { checkMade, type Environment } from "../environments/environment.ts";
 import { checkSource, type EnvironmentSource, makeEnvironment } from "../environments/registry.ts";
+import * as rows from "../option-rows.ts";
 import {
   type EpisodeResult,
   type PlayedEpisode,
@@ -18,18 +19,11 @@ import {
 } from "./play.ts";
 
 const suiteTable = {
-  // Checked by `checkSource`, which knows what to write instead.
-  env: option.made<EnvironmentSource, { readonly required: true }>("an environment", () => true, {
-    required: true,
-  }),
+  env: required(rows.source),
   /** One of the environment's lessons, by name or index. Default: 0. */
-  lesson: option.made<string | number>(
-    "the name or the index of a lesson",
-    (value) => typeof value === "string" || typeof value === "number",
-    { default: 0, doc: "One of the environment's lessons." },
-  ),
+  lesson: rows.lesson,
   /** How many episodes. Default: the evaluation's `episodes`. */
-  episodes: option.integer({ min: 1, doc: "How many episodes." }),
+  episodes: rows.size,
 };
 
 /** Episodes that are scored together. */
@@ -91,9 +85,8 @@ export function checkSuites(kind: string, suites: unknown): Suites {
 }
 
 /** Options of {@link evaluateSuites}. */
-export interface EvaluateOptions extends Omit<PlayOptions, "env" | "lesson" | "record" | "vectorCount"> {
+export interface EvaluateOptions extends Omit<PlayOptions, "env" | "lesson" | "record"> {
   readonly suites: Suites;
-  readonly vectorCount?: number | undefined;
   /** Called at the beginning of each episode. If it returns a function, that gets a replay of the episode. */
   readonly record?: ((suite: string, start: PlayedEpisode) => ReturnType<RecordEpisode>) | undefined;
 }
@@ -115,7 +108,7 @@ export interface SuiteResult {
  * ```
  */
 export async function evaluateSuites(options: EvaluateOptions): Promise<readonly SuiteResult[]> {
-  const { suites, record, vectorCount, ...rest } = options;
+  const { suites, record, ...rest } = options;
   const results: SuiteResult[] = [];
   for (const [suite, { env, lesson, episodes = options.episodes }] of Object.entries(suites)) {
     try {
@@ -123,9 +116,8 @@ export async function evaluateSuites(options: EvaluateOptions): Promise<readonly
         ...rest,
         env,
         episodes,
-        ...(lesson !== undefined && { lesson }),
-        ...(vectorCount !== undefined && { vectorCount }),
-        ...(record && { record: (start) => record(suite, start) }),
+        lesson,
+        record: record && ((start) => record(suite, start)),
       });
       results.push({ suite, scores: scoresOf(played), episodes: played });
     } catch (cause) {
@@ -144,11 +136,6 @@ type Scores = Readonly<Record<string, number>>;
 /**
  * Scores of episodes: their mean `return` with its extremes and its standard deviation, their mean `length`, the share
  * of them whose return is above 0 (`positive`), and their number (`episodes`).
- *
- * @example
- * ```ts
- * scoresOf(await playEpisodes({ player, state, env: "CartPole-v1", episodes: 20, seed: 0 })).return;
- * ```
  */
 export function scoresOf(episodes: readonly EpisodeResult[]): Scores {
   if (episodes.length === 0)

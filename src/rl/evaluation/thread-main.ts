@@ -1,34 +1,24 @@
 import { node, sendError } from "../../core/index.ts";
-import { storedPolicy } from "../policies/build.ts";
 import type { ThreadAnswer, ThreadRequest, ThreadResult } from "./local.ts";
+import { knownPolicy } from "./player.ts";
 import { fromHost } from "./policy-steps.ts";
 import { episodeRecorder } from "./publish.ts";
 import { evaluateSuites } from "./suites.ts";
 
-/** The work of a thread that evaluates: answers requests. Policies are made from their description once. */
+/** The work of a thread that evaluates: answers requests. */
 export function runThread(): void {
-  const policies = new Map<string, ReturnType<typeof storedPolicy>>();
   const evaluate = async (request: ThreadRequest): Promise<ThreadResult> => {
-    const { policy: spec, observationSpace, actionSpace, state, recorded, engine } = request;
-    const { suites, episodes, seed, deterministic, vectorCount } = request;
-    const spaces = { observationSpace, actionSpace };
-    const text = JSON.stringify([spec, spaces]);
-    const policy = await (policies.get(text) ?? storedPolicy(spec, spaces));
-    policies.set(text, Promise.resolve(policy));
+    const { id: _, policy: spec, observationSpace, actionSpace, state, recorded, ...options } = request;
+    const policy = await knownPolicy(spec, { observationSpace, actionSpace });
     const components = Object.fromEntries(
-      Object.entries(state).map(([name, part]) => [name, fromHost(part, engine)]),
+      Object.entries(state).map(([name, part]) => [name, fromHost(part, options.engine)]),
     );
     const recorder = episodeRecorder(recorded);
     const results = await evaluateSuites({
+      ...options,
       player: { policy, reads: Object.keys(components) },
       state: components,
-      suites,
-      episodes,
-      seed,
-      deterministic,
-      vectorCount,
       record: recorder.record,
-      ...(engine !== undefined && { engine }),
     });
     return { results, recorded: recorder.episodes };
   };

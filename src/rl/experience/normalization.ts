@@ -9,14 +9,7 @@ export interface Moments<T = Value> {
   readonly count: T;
 }
 
-/**
- * Moments of no rows: normalizing by them changes nothing.
- *
- * @example
- * ```ts
- * const moments = compile(() => noMoments([4]))();
- * ```
- */
+/** Moments of no rows: normalizing by them changes nothing. */
 export const noMoments = (shape: readonly number[]): Moments => ({
   mean: np.zeros(shape),
   variance: np.ones(shape),
@@ -28,11 +21,6 @@ export const noMoments = (shape: readonly number[]): Moments => ({
  * Batches are merged by the parallel algorithm of Chan, Golub and LeVeque: there are no growing sums, so single
  * precision is enough for any number of rows. Beyond some hundred million rows the count saturates, and the moments
  * become those of the latest rows.
- *
- * @example
- * ```ts
- * const next = addMoments(moments, observations, valid);
- * ```
  */
 export function addMoments(moments: Moments, x: Value, valid?: Value): Moments {
   const rank = x.ndim - moments.mean.ndim;
@@ -84,14 +72,7 @@ export interface RewardScale<T = Value> {
   readonly moments: Moments<T>;
 }
 
-/**
- * The reward scale before the first reward.
- *
- * @example
- * ```ts
- * const scale = compile(() => noRewardScale(vector.rows))();
- * ```
- */
+/** The reward scale before the first reward. */
 export const noRewardScale = (rows: number): RewardScale => ({
   returns: np.zeros([rows]),
   moments: noMoments([]),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compile, hostRandom, put, type Value } from "../../engine/index.ts";
 import { testEngines } from "../../engine/run/engines.test-support.ts";
-import { annealedBeta, prioritizedSegments } from "./prioritized-segments.ts";
+import { prioritizedSegments } from "./prioritized-segments.ts";
 
 const sizes = [4, 1, 0, 9];
 
@@ -39,10 +39,4 @@ describe.each(testEngines())("prioritised segments on %s", (engine) => {
     expect(await of(1)).toEqual([drawn, weights]);
     expect(await of(2)).not.toEqual([drawn, weights]);
   });
-});
-
-it("beta grows as training goes on", () => {
-  expect(annealedBeta(0.2, 0.8, 0)).toBe(0.2);
-  expect(annealedBeta(0.2, 0.8, 0.5)).toBeCloseTo(0.52, 12);
-  expect(annealedBeta(0.2, 1, 1)).toBe(1);
 });

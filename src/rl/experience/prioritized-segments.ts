@@ -6,7 +6,7 @@ export interface PrioritizedSegmentsOptions {
   readonly count: number;
   /** The exponent of priorities: 0 draws uniformly, 1 in proportion. Default: 0.8. */
   readonly alpha?: ValueLike | undefined;
-  /** The exponent of the importance correction: 0 for none, 1 for all of it. Default: 0.2. See {@link annealedBeta}. */
+  /** The exponent of the importance correction: 0 for none, 1 for all of it. Default: 0.2. */
   readonly beta?: ValueLike | undefined;
 }
 
@@ -46,14 +46,3 @@ export function prioritizedSegments(
   const importance = np.power(np.take(probabilities, indices).mul(segments), np.negative(beta));
   return { indices, importance };
 }
-
-/**
- * Beta annealed towards 1 over the training: beta + (1 - beta) alpha progress, with progress from 0 to 1.
- *
- * @example
- * ```ts
- * annealedBeta(0.2, 0.8, 0.5); // 0.52
- * ```
- */
-export const annealedBeta = (beta: number, alpha: number, progress: number): number =>
-  beta + (1 - beta) * alpha * progress;

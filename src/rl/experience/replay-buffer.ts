@@ -5,6 +5,7 @@ import {
   EspalierError,
   type Options,
   option,
+  required,
   resolveOptions,
   shown,
 } from "../../core/index.ts";
@@ -21,9 +22,7 @@ const kind = "replayBuffer";
 const table = {
   /** The number of rows kept; new rows replace the oldest. */
   capacity: option.integer({ min: 1, required: true }),
-  fields: option.object<Readonly<Record<string, Field>>, { readonly required: true }>("fields by name", [], {
-    required: true,
-  }),
+  fields: required(option.object<Readonly<Record<string, Field>>>("fields by name", [], {})),
   /** Rows needed before it is ready. Default: 1. */
   minimum: option.integer({ min: 1, default: 1 }),
   engine: checkedElsewhere.engine,
@@ -158,19 +157,14 @@ export function replayBuffer(options: ReplayBufferOptions): ReplayBuffer {
 const isIndex = (x: unknown, end: number): x is number =>
   typeof x === "number" && Number.isInteger(x) && x >= 0 && x < end;
 
-/** A field of experience in JavaScript's memory: entries of one size, one after the other. */
-interface HostField {
-  readonly name: string;
-  readonly field: Field;
-  /** Numbers in an entry. */
-  readonly size: number;
-  readonly data: HostArray;
-}
+type HostField = ReturnType<typeof hostFields>[number];
 
-function hostFields(fields: Readonly<Record<string, Field>>, entries: number): readonly HostField[] {
+/** Fields of experience in JavaScript's memory: entries of one size, one after the other. */
+function hostFields(fields: Readonly<Record<string, Field>>, entries: number) {
   const all = Object.entries(fields);
   if (all.length === 0) throw badOption(kind, "there are no fields", "name the fields to keep");
   return all.map(([name, field]) => {
+    /** Numbers in an entry. */
     const size = field.shape.reduce((a, b) => a * b, 1);
     if (!(Number.isInteger(size) && size > 0))
       throw badOption(

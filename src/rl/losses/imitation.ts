@@ -4,6 +4,7 @@ import {
   EspalierError,
   type Options,
   option,
+  required,
   resolveOptions,
   shown,
   treeMap,
@@ -14,19 +15,18 @@ import type { Params } from "../../nn/index.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import * as rows from "../option-rows.ts";
 import { applyPolicy, checkNotRecurrent, type Policy } from "../policies/policy.ts";
-import { flatSize, type Space } from "../spaces/space.ts";
+import { choiceGroups, flatSize, type Space } from "../spaces/space.ts";
 import { lossMembers, lossRows, maskRows, meanOf } from "./loss.ts";
 
-const required = { required: true } as const;
 // Whether it has a memory is checked by `checkNotRecurrent`.
-const policyRow = option.object<Policy, typeof required>("a policy without memory", ["unroll"], required);
+const policyRow = required(option.object<Policy>("a policy without memory", ["unroll"], {}));
 
 const kickstartTable = {
   ...lossRows,
   /** A policy over the same spaces with the same kind of distribution, without memory. */
   teacher: policyRow,
   /** Its parameters, on the device of the training. They are not changed and must not be disposed. */
-  params: option.object<Params<Tensor>, typeof required>("parameters of the teacher", [], required),
+  params: required(option.object<Params<Tensor>>("parameters of the teacher", [], {})),
 };
 
 /** Options of {@link kickstartLoss}. */
@@ -86,7 +86,7 @@ const cloningTable = {
   ...lossRows,
   /** The learning policy, without memory. */
   policy: policyRow,
-  demonstrations: option.object<Demonstrations, typeof required>("{ observations, actions }", [], required),
+  demonstrations: required(option.object<Demonstrations>("{ observations, actions }", [], {})),
   /** Demonstrations drawn by each update. Default: 64. */
   batchSize: option.integer({ min: 1, default: 64 }),
   /** The device of demonstrations given as arrays: that of the training. */
@@ -120,7 +120,7 @@ export function cloningLoss(options: CloningLossOptions): Loss<Experience, Polic
       `${cloning}: there are ${count} observations and ${actions.shape[0]} actions`,
       { fix: "give one action for each observation, and at least one of them" },
     );
-  const choices = policy.actionSpace.kind === "discrete" || policy.actionSpace.kind === "multiDiscrete";
+  const choices = choiceGroups(policy.actionSpace).length > 0;
   return {
     ...lossMembers("cloning", 1, options),
     term: ({ params, key }) => {
@@ -168,8 +168,8 @@ function placed(options: CloningLossOptions, what: keyof Demonstrations, size: n
 
 /** Refuses actions that are no valid choice. */
 function checkChoices(space: Space, actions: Float32Array): void {
-  if (space.kind !== "discrete" && space.kind !== "multiDiscrete") return;
-  const counts = space.kind === "discrete" ? [space.n] : space.choices;
+  const counts = choiceGroups(space);
+  if (counts.length === 0) return;
   actions.forEach((action, i) => {
     const count = counts[i % counts.length] as number;
     if (Number.isInteger(action) && action >= 0 && action < count) return;

@@ -57,11 +57,6 @@ export function varianceOf(x: Value, valid: Value): Value {
  * Numbers minus their mean, divided by their standard deviation, both over valid rows: PPO's normalization of
  * advantages. The deviation is that of a sample (n - 1) plus 1e-8, as in PyTorch implementations. A single row stays as
  * it is: minus its own mean it would always be 0.
- *
- * @example
- * ```ts
- * const a = normalizedOver(batch.advantage, batch.valid);
- * ```
  */
 export function normalizedOver(x: Value, valid: Value): Value {
   if (x.size === 1) return maskRows(x, valid);

@@ -75,15 +75,7 @@ export class Columns {
 
 const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
-/** The columns of a rollout. */
-export interface Layout {
-  /** Of one step of one row, as it is collected. */
-  readonly collected: Columns;
-  /** Of one step of one row, as it is learned from. */
-  readonly learned: Columns;
-  /** Fields that losses add during the rollout. */
-  readonly added: FieldShapes;
-}
+export type Layout = ReturnType<typeof layoutOf>;
 
 export interface LayoutOptions {
   readonly policy: Policy;
@@ -99,7 +91,8 @@ export interface LayoutOptions {
   readonly prioritized: boolean;
 }
 
-export function layoutOf(options: LayoutOptions): Layout {
+/** The columns of a rollout. */
+export function layoutOf(options: LayoutOptions) {
   const { policy, masks } = options;
   const { distribution } = policy;
   const added = addedShapes(options);
@@ -110,6 +103,7 @@ export function layoutOf(options: LayoutOptions): Layout {
   };
   const acted: FieldShapes = { action: [distribution.actions], parameters: [distribution.parameters] };
   return {
+    /** Of one step of one row, as it is collected. */
     collected: new Columns({
       ...seen,
       ...acted,
@@ -124,6 +118,7 @@ export function layoutOf(options: LayoutOptions): Layout {
       endedLength: [],
       ...(options.lessons && { lesson: [] }),
     }),
+    /** Of one step of one row, as it is learned from. */
     learned: new Columns({
       ...seen,
       ...acted,
@@ -136,6 +131,7 @@ export function layoutOf(options: LayoutOptions): Layout {
       ...(options.vtrace && { reward: [], terminated: [], ends: [], nextValue: [] }),
       ...(options.prioritized && { importance: [] }),
     }),
+    /** Fields that losses add during the rollout. */
     added,
   };
 }

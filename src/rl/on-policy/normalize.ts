@@ -24,18 +24,7 @@ export interface CollectedRollout {
   readonly valid: Value;
 }
 
-/** Transforms of observations and rewards by running statistics, inside programs. */
-export interface Transforms {
-  /** Before the first rollout. */
-  first(): Statistics;
-  /** Observations as the policy takes them, normalized by the statistics before the rollout. */
-  observation(stats: Statistics, observation: Value): Value;
-  /** Rewards as they are learned from, and the statistics after the rollout. */
-  afterRollout(
-    stats: Statistics,
-    rollout: CollectedRollout,
-  ): { readonly reward: Value; readonly stats: Statistics };
-}
+export type Transforms = ReturnType<typeof transformsFor>;
 
 /** One transform of rewards. Its state is kept in the component `rewards` under its name. */
 interface RewardTransform {
@@ -55,22 +44,26 @@ export interface TransformOptions extends Pick<OnPolicyOptions, "normalize" | "c
   readonly parallel: boolean;
 }
 
-export function transformsFor(options: TransformOptions): Transforms {
+/** Transforms of observations and rewards by running statistics, inside programs. */
+export function transformsFor(options: TransformOptions) {
   const { normalize: wanted = {}, centerRewards: center = false } = options;
   const rewardTransforms = [
     ...(wanted.rewards ? [scaling(options)] : []),
     ...(center !== false ? [centering(options)] : []),
   ];
   return {
-    first: () => ({
+    /** Before the first rollout. */
+    first: (): Statistics => ({
       ...(wanted.observations && { normalizer: noMoments([options.size]) }),
       ...(rewardTransforms.length > 0 && {
         rewards: Object.fromEntries(rewardTransforms.map(({ name, first }) => [name, first()])),
       }),
     }),
-    observation: ({ normalizer }, observation) =>
+    /** Observations as the policy takes them, normalized by the statistics before the rollout. */
+    observation: ({ normalizer }: Statistics, observation: Value): Value =>
       normalizer ? normalize(observation, normalizer) : observation,
-    afterRollout: ({ normalizer, rewards }, rollout) => {
+    /** Rewards as they are learned from, and the statistics after the rollout. */
+    afterRollout: ({ normalizer, rewards }: Statistics, rollout: CollectedRollout) => {
       let { reward } = rollout;
       const next: Record<string, Named | Value> = {};
       for (const { name, apply } of rewardTransforms) {
@@ -86,7 +79,7 @@ export function transformsFor(options: TransformOptions): Transforms {
         stats: {
           ...(normalizer && { normalizer: addMoments(normalizer, rollout.observation) }),
           ...(rewards && { rewards: next }),
-        },
+        } as Statistics,
       };
     },
   };

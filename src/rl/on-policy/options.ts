@@ -1,5 +1,13 @@
-import { badOption, checkOptions, checkSize, EspalierError, type Options, option } from "../../core/index.ts";
-import { checkMonitor, type MonitorOptions } from "../../learner/index.ts";
+import {
+  badOption,
+  checkOptions,
+  checkSize,
+  EspalierError,
+  type Options,
+  option,
+  required,
+} from "../../core/index.ts";
+import { monitorRow } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import type { Ramp } from "../../schedule/index.ts";
 import type { CompiledEnvironment } from "../environments/compiled.ts";
@@ -18,40 +26,34 @@ export interface CompiledEnvironments {
   readonly count: number;
 }
 
-/** The options of a task that presets pass on, which are checked before there is an environment. */
-export const sharedOptions = {
+/** Rows of options that are settings of agents, too. */
+export const settingRows = {
   /** Passes over a rollout: a number, or `autoUpdateEpochs({ ... })`. Default: 1. */
   updateEpochs: option.either(rows.size, rows.tunedEpochs, {}),
   /** Steps of every row in a rollout. */
-  rolloutSteps: rows.size,
+  rolloutSteps: required(rows.size),
   /** Minibatches of an update epoch. Default: 1. */
   minibatches: rows.size,
   /** Discount. Default: 0.99. */
   gamma: rows.share,
   /** The lambda of GAE. Default: 0.95. */
   lambda: rows.share,
+  /** Default: two separate towers of 64 and 64, tanh. */
+  policy: rows.policy,
+};
+
+/** Rows of options that agents pass on as they are. */
+export const passedRows = {
   /** Subtracts the running mean of rewards, which moves at this rate (1e-3 for true). Default: false. */
   centerRewards: option.either(rows.flag, rows.share, {}),
-  /** Skips updates after this approximate KL divergence until the next rollout. Default: never. */
-  targetKl: rows.positive,
-  /** Recomputes advantages before each update epoch, in V-trace form. Default: not. */
-  vtrace: option.group<{ readonly rhoBar?: number; readonly cBar?: number }>(
-    { rhoBar: rows.positive, cBar: rows.positive },
-    {},
-  ),
   /** Steps that stay together when a rollout is shuffled. Default: 1, and all steps for recurrent policies. */
   segment: rows.size,
-  /** Draws segments more often the larger their advantages are. Default: each once. */
-  prioritized: option.group<{ readonly alpha?: number; readonly beta?: number | Ramp }>(
-    { alpha: rows.share, beta: rows.orRamp(rows.share) },
-    {},
-  ),
   /** Chooses lessons, for environments that have some. Default: the one that `lesson` names. */
   curriculum: rows.curriculum,
   /** The lesson of every episode, by name or index. Default: the first, with a warning if there are several. */
   lesson: rows.lesson,
   /** Reported statistics of every update. */
-  monitor: option.made<MonitorOptions>("{ gradients: true }", () => true, {}),
+  monitor: monitorRow,
   /** Initial parameters. Default: drawn by the policy. */
   params: rows.params,
   /** The most epochs in one call, for compiled environments. Default: 32. */
@@ -66,24 +68,39 @@ export const sharedOptions = {
    * environments that are compiled. Default: 1.
    */
   devices: rows.checkedElsewhere.devices,
-  /** Default: two separate towers of 64 and 64, tanh. */
-  policy: rows.policy,
+};
+
+/** Rows of options that PPO passes on, beside {@link passedRows}. */
+export const repeatedUpdateRows = {
+  /** Skips updates after this approximate KL divergence until the next rollout. Default: never. */
+  targetKl: rows.positive,
+  /** Recomputes advantages before each update epoch, in V-trace form. Default: not. */
+  vtrace: option.group<{ readonly rhoBar?: number; readonly cBar?: number }>(
+    { rhoBar: rows.positive, cBar: rows.positive },
+    {},
+  ),
+  /** Draws segments more often the larger their advantages are. Default: each once. */
+  prioritized: option.group<{ readonly alpha?: number; readonly beta?: number | Ramp }>(
+    { alpha: rows.share, beta: rows.orRamp(rows.share) },
+    {},
+  ),
 };
 
 const taskOptions = {
-  ...sharedOptions,
-  env: option.made<VectorEnvironment | CompiledEnvironments, { readonly required: true }>(
-    'vectorEnvironment({ make, count }), or { compiled: compiledEnvironment("CartPole-v1"), count }',
-    isEnvironments,
-    { required: true },
+  ...settingRows,
+  ...passedRows,
+  ...repeatedUpdateRows,
+  env: required(
+    option.made<VectorEnvironment | CompiledEnvironments>(
+      'vectorEnvironment({ make, count }), or { compiled: compiledEnvironment("CartPole-v1"), count }',
+      isEnvironments,
+      {},
+    ),
   ),
-  /** Steps of every row in a rollout. */
-  rolloutSteps: option.integer({ min: 1, required: true }),
-  losses: {
-    ...rows.losses<Loss<Experience, PolicyOutputs>>("[policyLoss(), valueLoss(), entropyLoss()]"),
-    required: true as const,
-  },
-  optimizer: { ...rows.optimizer, required: true as const },
+  losses: required(
+    rows.losses<Loss<Experience, PolicyOutputs>>("[policyLoss(), valueLoss(), entropyLoss()]"),
+  ),
+  optimizer: required(rows.optimizer),
   /** Normalizes observations by their running mean and variance, rewards by that of returns. Default: neither. */
   normalize: option.group<{ readonly observations?: boolean; readonly rewards?: boolean }>(
     { observations: rows.flag, rewards: rows.flag },
@@ -105,7 +122,6 @@ export const kind = "onPolicyTask";
 export function checkOnPolicy(options: OnPolicyOptions): void {
   checkOptions(kind, options, taskOptions);
   if (isCompiled(options.env)) checkSize(kind, "env.count", options.env.count);
-  checkMonitor(kind, options.monitor ?? {});
   checkLessons(kind, options, environmentOf(options.env));
 }
 
@@ -147,17 +163,7 @@ export function policyFor(
 }
 
 /** The dimensions of a rollout and of its minibatches. */
-export interface RolloutSizes {
-  /** Steps of a rollout, and rows that step together. */
-  readonly steps: number;
-  readonly rows: number;
-  /** Steps that stay together when a rollout is shuffled: 1 for policies without memory. */
-  readonly segment: number;
-  /** Segments of a rollout, and of a minibatch. */
-  readonly segments: number;
-  readonly batch: number;
-  readonly minibatches: number;
-}
+export type RolloutSizes = ReturnType<typeof sizesOf>;
 
 /** Cuts a rollout into segments, and these into minibatches of one size. */
 export function sizesOf(
@@ -165,7 +171,7 @@ export function sizesOf(
   options: Pick<OnPolicyOptions, "rolloutSteps" | "minibatches" | "segment">,
   policy: Policy,
   rows: number,
-): RolloutSizes {
+) {
   const { rolloutSteps: steps, minibatches = 1, segment = policy.recurrent ? steps : 1 } = options;
   if (steps % segment !== 0)
     throw badOption(
@@ -182,5 +188,15 @@ export function sizesOf(
         ? "take fewer minibatches, more environments, or a shorter segment"
         : "let minibatches divide rolloutSteps times environments",
     );
-  return { steps, rows, segment, segments, batch: segments / minibatches, minibatches };
+  return {
+    /** Steps of a rollout, and rows that step together. */
+    steps,
+    rows,
+    /** Steps that stay together when a rollout is shuffled: 1 for policies without memory. */
+    segment,
+    /** Segments of a rollout, and of a minibatch. */
+    segments,
+    batch: segments / minibatches,
+    minibatches,
+  };
 }

@@ -8,8 +8,7 @@ import {
   shown,
 } from "../../core/index.ts";
 import { nn, np, random, type Value, type ValueLike } from "../../engine/index.ts";
-import { boundAt } from "../spaces/index.ts";
-import type { Box, Space } from "../spaces/space.ts";
+import { type Box, boundAt, boxSize, type Space } from "../spaces/space.ts";
 import type { Distribution } from "./policy.ts";
 import type { PolicySpec } from "./spec.ts";
 
@@ -292,44 +291,31 @@ const gaussianTable = {
 /** Options of {@link gaussian} and {@link squashedGaussian}. */
 export interface GaussianOptions extends Options<typeof gaussianTable> {}
 
-/** Means and logarithms of deviations, each [..., k]. */
-interface Normal {
-  readonly mean: Value;
-  readonly logDeviation: Value;
-}
-
-/** Independent normal distributions with parameters [..., 2k]: k means, then the logarithms of k deviations. */
-interface NormalRows {
-  parts(parameters: Value): Normal;
-  sample(parameters: Value, key: Value): Value;
-  logProb(parameters: Value, action: Value): Value;
-  entropy(parameters: Value): Value;
-  kl(p: Value, q: Value): Value;
-}
-
 const logRoot2Pi = Math.log(2 * Math.PI) / 2;
 
-function normalRows(kind: string, options: GaussianOptions): NormalRows {
+/** Independent normal distributions with parameters [..., 2k]: k means, then the logarithms of k deviations. */
+function normalRows(kind: string, options: GaussianOptions) {
   const { deviation } = resolveOptions(kind, options, gaussianTable);
-  const parts = (parameters: Value): Normal => {
+  /** Means and logarithms of deviations, each [..., k]. */
+  const parts = (parameters: Value) => {
     const [mean, given] = np.split(parameters, 2, { axis: -1 });
     return { mean, logDeviation: deviation === "dependent" ? np.clip(given, -20, 2) : given };
   };
   const sum = (x: Value): Value => np.sum(x, { axis: -1 });
   return {
     parts,
-    sample: (parameters, key) => {
+    sample: (parameters: Value, key: Value) => {
       const { mean, logDeviation } = parts(parameters);
       return np.add(mean, np.multiply(np.exp(logDeviation), random.normal(key, mean.shape)));
     },
-    logProb: (parameters, action) => {
+    logProb: (parameters: Value, action: Value) => {
       const { mean, logDeviation } = parts(parameters);
       const distance = np.multiply(np.subtract(action, mean), np.exp(np.negative(logDeviation)));
       const each = np.add(np.add(np.multiply(np.square(distance), 0.5), logDeviation), logRoot2Pi);
       return np.negative(sum(each));
     },
-    entropy: (parameters) => sum(np.add(parts(parameters).logDeviation, 0.5 + logRoot2Pi)),
-    kl: (p, q) => {
+    entropy: (parameters: Value) => sum(np.add(parts(parameters).logDeviation, 0.5 + logRoot2Pi)),
+    kl: (p: Value, q: Value) => {
       const [a, b] = [parts(p), parts(q)];
       const twice = np.multiply(np.subtract(a.logDeviation, b.logDeviation), 2);
       const distance = np.multiply(np.subtract(a.mean, b.mean), np.exp(np.negative(b.logDeviation)));
@@ -340,14 +326,8 @@ function normalRows(kind: string, options: GaussianOptions): NormalRows {
 }
 
 /** A box's bounds for each of its numbers, in order. */
-interface BoxBounds {
-  readonly size: number;
-  readonly low: readonly number[];
-  readonly high: readonly number[];
-}
-
-function boxBounds(box: Box): BoxBounds {
-  const size = box.shape.reduce((product, n) => product * n, 1);
+function boxBounds(box: Box) {
+  const size = boxSize(box);
   const each = (bound: Box["low"]): number[] => Array.from({ length: size }, (_, i) => boundAt(bound, i));
   return { size, low: each(box.low), high: each(box.high) };
 }

@@ -32,10 +32,10 @@ export function towerPolicy(spec: PolicySpec, spaces: PolicySpaces): Policy {
   const distribution = distributionFor(actionSpace, spec);
   // Two small matrix products are faster than one over both towers' weights, forward and backward.
   const names = spec.towers === "shared" ? ["shared"] : ["policy", "value"];
-  const towers = names.map((name): readonly [string, Tower] => [name, towerFor(spec, observationSpace)]);
+  const towers = names.map((name) => [name, towerFor(spec, observationSpace)] as const);
   const heads = [
     ["policy", policyHead(spec, actionSpace, distribution.parameters)],
-    ["value", valueHead()],
+    ["value", headOf(1, 1)],
   ] as const;
 
   /** The heads' outputs for the features of one shared tower, or of one tower each. */
@@ -129,19 +129,6 @@ interface TowerInput {
   readonly reset: Value;
 }
 
-/** Maps observations to the features that heads read. */
-interface Tower {
-  init(key: InitKey, options?: InitOptions): { readonly params: Params<Tensor>; readonly width: number };
-  initialState(rows: number): Named;
-  step(
-    params: Params,
-    input: TowerInput,
-    options?: ApplyOptions,
-  ): { readonly y: Value; readonly state: Named };
-  /** Features [rows * time, width]: heads are independent of time. */
-  unroll(params: Params, input: TowerInput, options?: ApplyOptions): Value;
-}
-
 type TowerState = { readonly [name: string]: Value };
 type PolicyMemory = Recurrent<TowerState>;
 
@@ -152,8 +139,11 @@ function memoryOf({ memory }: PolicySpec): PolicyMemory | undefined {
   return make(memory.width, { init: initializers.orthogonal() }) as unknown as PolicyMemory;
 }
 
-/** An encoder, followed by a memory where the spec has one. Parameters: the encoder's, and `memory`. */
-function towerFor(given: PolicySpec, space: Space): Tower {
+/**
+ * Maps observations to the features that heads read: an encoder, followed by a memory where the spec has one. Parameters:
+ * the encoder's, and `memory`.
+ */
+function towerFor(given: PolicySpec, space: Space) {
   const encoder = encoderFor(given, space);
   const memory = memoryOf(given);
   const size = flatSize(space);
@@ -163,7 +153,7 @@ function towerFor(given: PolicySpec, space: Space): Tower {
     inLayer("memory", () => run(childParams(params, "memory")));
 
   return {
-    init: (key, options) => {
+    init: (key: InitKey, options?: InitOptions): { params: Params<Tensor>; width: number } => {
       const rows = shaped([1, size]);
       const own = encoder.init(key, rows, options);
       const [, width] = evalShape((p: Params, x: Value) => encoded(p, x), own, rows).shape as [
@@ -174,15 +164,16 @@ function towerFor(given: PolicySpec, space: Space): Tower {
       const drawn = memory.init(childKey(key, "memory"), shaped([1, 1, width]), options);
       return { params: { ...own, memory: drawn }, width: memory.width };
     },
-    initialState: (rows) => (memory ? (memory.initialState(rows)[0] as TowerState) : {}),
-    step: (params, { x, state, reset }, options) => {
+    initialState: (rows: number): TowerState => (memory ? (memory.initialState(rows)[0] as TowerState) : {}),
+    step: (params: Params, { x, state, reset }: TowerInput, options?: ApplyOptions) => {
       const features = encoded(params, x, options);
       if (!memory) return { y: features, state: {} };
       const before = { x: features, state: [state as TowerState], reset };
       const next = inMemory(params, (own) => memory.step(own, before, options));
       return { y: next.y, state: next.state[0] as TowerState };
     },
-    unroll: (params, { x, state, reset }, options) => {
+    /** Features [rows * time, width]: heads are independent of time. */
+    unroll: (params: Params, { x, state, reset }: TowerInput, options?: ApplyOptions) => {
       const [rows, time] = x.shape as [number, number];
       const features = encoded(params, np.reshape(x, [rows * time, size]), options);
       if (!memory) return features;
@@ -225,9 +216,6 @@ function policyHead(spec: PolicySpec, actionSpace: Space, parameters: number): H
     },
   };
 }
-
-/** The head of values [rows, 1]. */
-const valueHead = (): Head => headOf(1, 1);
 
 /**
  * Up to this many outputs are computed column by column. XLA's CPU back end fuses products of a matrix with a vector

@@ -1,11 +1,10 @@
 import { checkOptions, type Options, option, resolveOptions, type Settings } from "../../core/index.ts";
 import { chain, clipByGlobalNorm, rmsprop } from "../../optim/index.ts";
 import { entropyLoss, policyGradientLoss, valueLoss } from "../losses/actor-critic.ts";
-import type { OnPolicyOptions } from "../on-policy/options.ts";
-import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
+import type { OnPolicyTask } from "../on-policy/task.ts";
 import * as rows from "../option-rows.ts";
 import { type Agent, pickOptions } from "./agent.ts";
-import { agentRows, annealed, onPolicyAgent, taskRows } from "./on-policy-agent.ts";
+import { agentRows, onPolicyAgent } from "./on-policy-agent.ts";
 
 /**
  * The settings of A2C. Their defaults are those of Stable-Baselines3, whose value weight, 0.5, is of whole squares, ours
@@ -52,7 +51,7 @@ const sb3: A2cSettings = resolveOptions("a2c", {}, settingRows);
  */
 export const a2cSettings = (_environment?: string): A2cSettings => sb3;
 
-const optionRows = { ...settingRows, ...taskRows, ...agentRows };
+const optionRows = { ...settingRows, ...agentRows };
 
 /** Options of {@link a2c}: the environment, and all that differs from Stable-Baselines3's settings. */
 export interface A2cOptions extends Options<typeof optionRows> {}
@@ -72,26 +71,13 @@ export function a2c(options: A2cOptions): Agent<OnPolicyTask, A2cSettings> {
   const kind = "a2c";
   checkOptions(kind, options, optionRows);
   const settings: A2cSettings = { ...a2cSettings(), ...pickOptions(options, settingRows) };
-  const task = (env: OnPolicyOptions["env"], epochs: number): OnPolicyTask => {
-    const { learningRate, epsilon, decay, normalizeAdvantages: normalize } = settings;
-    return onPolicyTask({
-      env,
-      losses: [
-        policyGradientLoss({ normalize }),
-        valueLoss({ weight: settings.valueWeight }),
-        entropyLoss({ weight: settings.entropyWeight }),
-        ...(options.losses ?? []),
-      ],
-      optimizer: chain(clipByGlobalNorm(settings.maxNorm), rmsprop({ epsilon, decay })),
-      learningRate: settings.annealRate ? annealed(learningRate, epochs) : learningRate,
-      rolloutSteps: settings.rolloutSteps,
-      gamma: settings.gamma,
-      lambda: settings.lambda,
-      policy: settings.policy,
-      normalize: { observations: settings.normalizeObservations, rewards: settings.normalizeRewards },
-      normalizeAdvantages: normalize === "batch",
-      ...pickOptions(options, taskRows),
-    });
-  };
-  return onPolicyAgent(kind, options, settings, task);
+  const { epsilon, decay, normalizeAdvantages: normalize } = settings;
+  return onPolicyAgent(kind, options, settings, () => ({
+    losses: [
+      policyGradientLoss({ normalize }),
+      valueLoss({ weight: settings.valueWeight }),
+      entropyLoss({ weight: settings.entropyWeight }),
+    ],
+    optimizer: chain(clipByGlobalNorm(settings.maxNorm), rmsprop({ epsilon, decay })),
+  }));
 }

@@ -52,30 +52,29 @@ export interface AgentTraining<T extends AgentTask = AgentTask> {
 const trainingOptions = {
   steps: rows.size,
   // Checked when the task is there: see checkHooks.
-  hooks: option.made("a list of hooks", () => true, {}),
+  hooks: option.anything("a list of hooks"),
   config: option.made("an object such as { seed: 1 }", isPlainObject, {}),
   warn: option.function("a function of the text", {}),
   progress: rows.flag,
 };
 
 /** Rows that `playEpisodes` checks. */
-const anything = <T>() => option.made<T>("another value", () => true, {});
 const evaluationOptions = {
   /** Draws actions uniformly instead of by the policy, for a baseline. Default: false. */
   random: rows.flag,
   /** Default: 20. */
-  episodes: anything<number>(),
+  episodes: option.anything<number>("another value"),
   /** Default: 0. */
-  seed: anything<number>(),
-  deterministic: anything<boolean>(),
+  seed: option.anything<number>("another value"),
+  deterministic: option.anything<boolean>("another value"),
   /** Another environment. Default: the agent's. */
-  env: anything<EnvironmentSource>(),
+  env: option.anything<EnvironmentSource>("another value"),
   /** Default: the lesson that the agent trains on, or the first. */
-  lesson: anything<string | number>(),
+  lesson: option.anything<string | number>("another value"),
   /** Episodes longer than this are an error. Default: a million. */
-  maxLength: anything<number>(),
+  maxLength: option.anything<number>("another value"),
   /** When aborted, evaluation rejects with the signal's reason. */
-  signal: anything<AbortSignal>(),
+  signal: option.anything<AbortSignal>("another value"),
 };
 
 /** Options of an agent's `evaluate`. */
@@ -210,10 +209,10 @@ export function agentOf<T extends AgentTask, S>(parts: AgentParts<T, S>): Agent<
         episodes,
         seed,
         deterministic,
-        ...(lesson !== undefined && { lesson }),
-        ...(maxLength !== undefined && { maxLength }),
-        ...(signal && { signal }),
-        ...(engine !== undefined && { engine }),
+        lesson,
+        maxLength,
+        signal,
+        engine,
       });
       const scores = scoresOf(played);
       return {
@@ -226,7 +225,7 @@ export function agentOf<T extends AgentTask, S>(parts: AgentParts<T, S>): Agent<
     },
     actor: async (options = {}) => {
       checkOptions(`${kind}.actor`, options, actorOptions);
-      return openActor({ ...(engine !== undefined && { engine }), ...options, ...(await playing(made())) });
+      return openActor({ engine, ...options, ...(await playing(made())) });
     },
     get task() {
       return made();

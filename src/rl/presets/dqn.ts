@@ -1,57 +1,45 @@
 import {
   badOption,
   checkOptions,
-  type Option,
   type Options,
   option,
+  required,
   resolveOptions,
   type Settings,
 } from "../../core/index.ts";
-import { checkMonitor, placeOf } from "../../learner/index.ts";
+import { placeOf } from "../../learner/index.ts";
 import { adam } from "../../optim/index.ts";
 import { isRamp, linear, type Ramp } from "../../schedule/index.ts";
-import { checkActions, network, sharedOptions, valuePolicyFor } from "../dqn/options.ts";
+import {
+  checkActions,
+  network,
+  passedRows,
+  settingRows as taskSettingRows,
+  valuePolicyFor,
+} from "../dqn/options.ts";
 import { type DqnTask, dqnTask } from "../dqn/task.ts";
 import { checkLessons } from "../environments/environment.ts";
 import * as rows from "../option-rows.ts";
 import { type Agent, agentOf, nonFiniteRow, pickOptions } from "./agent.ts";
 import { environmentRows, hostEnvironments, knownEnvironment, withEnvironments } from "./environments.ts";
 
-interface EpsilonRange {
-  readonly from: number;
-  readonly to: number;
-  readonly over: number;
-}
-
-const required = option.number({ min: 0, max: 1, required: true });
-const epsilonRange = option.group<EpsilonRange>({ from: required, to: required, over: required }, {});
+const share = required(rows.share);
+const rangeRows = { from: share, to: share, over: share };
+type EpsilonRange = Options<typeof rangeRows>;
 const defaultEpsilon: EpsilonRange = { from: 1, to: 0.05, over: 0.5 };
 
-const withDefault = <T>(row: Option<T>, value: T): Omit<Option<T>, "default"> & { readonly default: T } => ({
-  ...row,
-  default: value,
-});
-
-/** Settings that the task has under the same names. Their defaults are those of CleanRL's dqn.py. */
-const taskSettingRows = {
-  rolloutSteps: sharedOptions.rolloutSteps,
-  updates: sharedOptions.updates,
-  cycles: sharedOptions.cycles,
-  batchSize: sharedOptions.batchSize,
-  capacity: sharedOptions.capacity,
-  learningStarts: option.integer({ min: 0, default: 10_000 }),
-  gamma: sharedOptions.gamma,
-  double: sharedOptions.double,
-  target: withDefault(sharedOptions.target, { every: 50, tau: 1 }),
-  policy: rows.policySpec,
-};
+/** The settings of the task and of its agent. Their defaults are those of CleanRL's dqn.py. */
 const settingRows = {
   ...taskSettingRows,
+  learningStarts: option.integer({ min: 0, default: 10_000 }),
+  policy: rows.policySpec,
   /** Agent steps of the whole training. */
   totalSteps: option.integer({ min: 1, default: 500_000 }),
   environments: option.integer({ min: 1, default: 1 }),
   /** The probability of random actions: from, to, over which part of the training; or a number or a ramp. */
-  epsilon: option.either(rows.orRamp(rows.share), epsilonRange, { default: defaultEpsilon }),
+  epsilon: option.either(rows.orRamp(rows.share), option.group<EpsilonRange>(rangeRows, {}), {
+    default: defaultEpsilon,
+  }),
   learningRate: option.either(rows.positive, rows.ramp, { default: 2.5e-4 }),
 };
 
@@ -60,25 +48,8 @@ export interface DqnSettings extends Settings<typeof settingRows> {}
 
 const cleanrl: DqnSettings = { ...resolveOptions("dqn", {}, settingRows), policy: network };
 
-const taskRows = {
-  losses: sharedOptions.losses,
-  lesson: sharedOptions.lesson,
-  monitor: sharedOptions.monitor,
-  params: sharedOptions.params,
-  /** Default: 0. */
-  seed: sharedOptions.seed,
-  engine: sharedOptions.engine,
-  device: sharedOptions.device,
-  devices: sharedOptions.devices,
-  deterministic: sharedOptions.deterministic,
-};
 const { compiled: _, ...vectorRows } = environmentRows;
-const optionRows = {
-  ...settingRows,
-  ...taskRows,
-  ...vectorRows,
-  onNonFinite: nonFiniteRow,
-};
+const optionRows = { ...settingRows, ...passedRows, ...vectorRows, onNonFinite: nonFiniteRow };
 
 /** Options of {@link dqn}: the environment, and all that differs from CleanRL's settings. */
 export interface DqnAgentOptions extends Options<typeof optionRows> {}
@@ -98,9 +69,7 @@ export function dqn(options: DqnAgentOptions): Agent<DqnTask, DqnSettings> {
   const kind = "dqn";
   checkOptions(kind, options, optionRows);
   const settings: DqnSettings = { ...cleanrl, ...pickOptions(options, settingRows) };
-  if (isRange(settings.epsilon))
-    checkOptions(`${kind}: epsilon`, settings.epsilon, epsilonRange.members ?? {});
-  checkMonitor(kind, options.monitor ?? {});
+  if (isRange(settings.epsilon)) checkOptions(`${kind}: epsilon`, settings.epsilon, rangeRows);
   placeOf(kind, options);
   const known = knownEnvironment(kind, options);
   if (known) {
@@ -128,7 +97,7 @@ export function dqn(options: DqnAgentOptions): Agent<DqnTask, DqnSettings> {
           learningRate: settings.learningRate,
           epsilon: epsilonOf(settings.epsilon, epochs * samplesPerEpoch),
           ...pickOptions(settings, taskSettingRows),
-          ...pickOptions(options, taskRows),
+          ...pickOptions(options, passedRows),
         });
       return { samplesPerEpoch, task: (epochs) => withEnvironments(env, () => task(epochs)) };
     },

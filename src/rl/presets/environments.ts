@@ -1,4 +1,4 @@
-import { badOption, type Options, option } from "../../core/index.ts";
+import { badOption, type Options, option, required } from "../../core/index.ts";
 import { type Device, type EngineChoice, engine } from "../../engine/index.ts";
 import { checkMade, type Environment } from "../environments/environment.ts";
 import {
@@ -20,17 +20,14 @@ import { type VectorOptions, vectorEnvironment } from "../vector/vector-environm
 
 /** The rows of these options, without engine and device, which tasks have too. */
 export const environmentRows = {
-  // Checked by `checkSource`, which knows what to write instead.
   /** The name of a registered environment, a function that makes one, or the file and name of such a function. */
-  env: option.made<EnvironmentSource, { readonly required: true }>("an environment", () => true, {
-    required: true,
-  }),
+  env: required(rows.source),
   /** Runs them inside the compiled program. Default: if there is a compiled form and the engine is xla. */
   compiled: rows.flag,
   /** Worker threads. Default: 0, the main thread; 1 for environments of a file, which threads load. */
   threads: option.integer({ min: 0 }),
   /** The reaction to an environment that fails on the host, for all or by index. Default: "stop". */
-  onFailure: option.made<NonNullable<VectorOptions["onFailure"]>>("a failure policy", () => true, {}),
+  onFailure: option.anything<NonNullable<VectorOptions["onFailure"]>>("a failure policy"),
   /** Called with the error of an environment that was restarted. Default: a warning of the process. */
   onRestart: option.function<NonNullable<VectorOptions["onRestart"]>>("a function of the error", {}),
   /** Seconds after which an environment on a thread counts as hanging. Default: 30. */
@@ -125,14 +122,14 @@ export function hostEnvironments(
   checkSource(kind, "env", env);
   const threads = options.threads ?? (typeof env === "object" ? 1 : 0);
   checkThreads(kind, env, threads);
-  const vector = { count, ...(onFailure && { onFailure }), ...(onRestart && { onRestart }) };
+  const vector = { count, onFailure, onRestart };
   if (threads === 0) return vectorEnvironment({ make: env as string | (() => Environment), ...vector });
   const { module, name } = env as EnvironmentModule;
   return threadedEnvironment({
     make: typeof env === "string" ? env : { module: moduleUrl(kind, "env.module", module), name },
     ...vector,
     threads,
-    ...(timeout !== undefined && { timeout }),
+    timeout,
   });
 }
 

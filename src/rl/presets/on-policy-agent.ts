@@ -1,67 +1,76 @@
 import type { Options } from "../../core/index.ts";
-import { checkMonitor, placeOf } from "../../learner/index.ts";
+import { placeOf } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import { linear, type Ramp } from "../../schedule/index.ts";
 import { curriculumHook } from "../curriculum/curriculum.ts";
 import { checkLessons } from "../environments/environment.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
-import { type OnPolicyOptions, policyFor, rowsIn, sharedOptions, sizesOf } from "../on-policy/options.ts";
-import type { OnPolicyTask } from "../on-policy/task.ts";
+import type { AdvantageNormalization } from "../losses/actor-critic.ts";
+import {
+  type OnPolicyOptions,
+  passedRows,
+  policyFor,
+  repeatedUpdateRows,
+  rowsIn,
+  settingRows,
+  sizesOf,
+} from "../on-policy/options.ts";
+import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
 import * as rows from "../option-rows.ts";
-import { type Agent, agentOf, nonFiniteRow } from "./agent.ts";
+import { type Agent, agentOf, nonFiniteRow, pickOptions } from "./agent.ts";
 import { environmentRows, environmentsOf, knownEnvironment, withEnvironments } from "./environments.ts";
 
-/** Rows of options that agents pass on to the task. */
-export const taskRows = {
-  centerRewards: sharedOptions.centerRewards,
-  segment: sharedOptions.segment,
-  curriculum: sharedOptions.curriculum,
-  lesson: sharedOptions.lesson,
-  monitor: sharedOptions.monitor,
-  params: sharedOptions.params,
-  maxEpochs: sharedOptions.maxEpochs,
-  /** Default: 0. */
-  seed: sharedOptions.seed,
-  engine: sharedOptions.engine,
-  device: sharedOptions.device,
-  devices: sharedOptions.devices,
-  deterministic: sharedOptions.deterministic,
-};
-
-/** Rows of the agent's own options. */
+/** Rows of the options that PPO and A2C share beside their settings. */
 export const agentRows = {
+  ...passedRows,
   ...environmentRows,
   /** Further losses. */
   losses: rows.losses<Loss<Experience, PolicyOutputs>>("[kickstartLoss({ teacher, params })]"),
   onNonFinite: nonFiniteRow,
 };
 
-/** Options that PPO and A2C share beside their settings. */
-export interface OnPolicyAgentOptions extends Options<typeof taskRows>, Options<typeof agentRows> {}
-
 interface OnPolicySettings extends Pick<OnPolicyOptions, "rolloutSteps" | "minibatches" | "policy"> {
   readonly totalSteps: number;
   readonly environments: number;
+  readonly learningRate: number | Ramp;
+  readonly annealRate: boolean;
   readonly normalizeObservations: boolean;
+  readonly normalizeRewards: boolean;
+  readonly normalizeAdvantages: AdvantageNormalization;
 }
 
-/** An agent that learns on policy: environments and a task for each training, and the curriculum's hook. */
+/**
+ * An agent that learns on policy: environments and a task for each training, and the curriculum's hook. `learning` gives
+ * what differs between algorithms.
+ */
 export function onPolicyAgent<S extends OnPolicySettings>(
   kind: string,
-  options: OnPolicyAgentOptions & Pick<OnPolicyOptions, "updateEpochs">,
+  options: Options<typeof agentRows> & Pick<OnPolicyOptions, "updateEpochs">,
   settings: S,
-  task: (env: OnPolicyOptions["env"], epochs: number) => OnPolicyTask,
+  learning: (epochs: number) => Pick<OnPolicyOptions, "losses" | "optimizer">,
 ): Agent<OnPolicyTask, S> {
   const { env, engine, seed, lesson, curriculum, updateEpochs, segment, onNonFinite } = options;
-  checkMonitor(kind, options.monitor ?? {});
   placeOf(kind, options);
   const known = knownEnvironment(kind, options);
   if (known) {
     const policy = policyFor(kind, settings.policy, known, settings.normalizeObservations);
-    const sizes = { ...settings, ...(segment !== undefined && { segment }) };
-    sizesOf(kind, sizes, policy, settings.environments * (known.agents ?? 1));
+    sizesOf(kind, { ...settings, segment }, policy, settings.environments * (known.agents ?? 1));
     checkLessons(kind, options, known);
   }
+  const task = (env: OnPolicyOptions["env"], epochs: number): OnPolicyTask => {
+    const { learningRate, annealRate } = settings;
+    const { losses, optimizer } = learning(epochs);
+    return onPolicyTask({
+      env,
+      losses: [...losses, ...(options.losses ?? [])],
+      optimizer,
+      learningRate: annealRate ? annealed(learningRate, epochs) : learningRate,
+      normalize: { observations: settings.normalizeObservations, rewards: settings.normalizeRewards },
+      normalizeAdvantages: settings.normalizeAdvantages === "batch",
+      ...(pickOptions(settings, settingRows) as Pick<OnPolicyOptions, keyof typeof settingRows>),
+      ...pickOptions(options, { ...passedRows, ...repeatedUpdateRows }),
+    });
+  };
   return agentOf({
     kind,
     env,

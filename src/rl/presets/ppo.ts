@@ -1,11 +1,11 @@
 import { checkOptions, type Options, option, resolveOptions, type Settings } from "../../core/index.ts";
 import { adam, chain, clipByGlobalNorm } from "../../optim/index.ts";
 import { entropyLoss, policyLoss, valueLoss } from "../losses/actor-critic.ts";
-import { type OnPolicyOptions, sharedOptions } from "../on-policy/options.ts";
-import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
+import { repeatedUpdateRows } from "../on-policy/options.ts";
+import type { OnPolicyTask } from "../on-policy/task.ts";
 import * as rows from "../option-rows.ts";
 import { type Agent, pickOptions } from "./agent.ts";
-import { agentRows, annealed, onPolicyAgent, taskRows as sharedTaskRows } from "./on-policy-agent.ts";
+import { agentRows, annealed, onPolicyAgent } from "./on-policy-agent.ts";
 
 /** The settings of PPO. Their defaults are those of CleanRL's ppo.py. */
 const settingRows = {
@@ -143,15 +143,9 @@ export function ppoSettings(preset: PresetName, environment: string): PpoSetting
   return (preset === "tuned" ? tuned[environment] : undefined) ?? cleanrl;
 }
 
-const taskRows = {
-  ...sharedTaskRows,
-  targetKl: sharedOptions.targetKl,
-  vtrace: sharedOptions.vtrace,
-  prioritized: sharedOptions.prioritized,
-};
 const optionRows = {
   ...settingRows,
-  ...taskRows,
+  ...repeatedUpdateRows,
   ...agentRows,
   /** The source of all settings that are not given. Default: "tuned", known to be good for the environment. */
   preset: option.oneOf(presetNames, {}),
@@ -177,28 +171,13 @@ export function ppo(options: PpoOptions): Agent<OnPolicyTask, PpoSettings> {
   const { preset = "tuned", env } = options;
   const base = ppoSettings(preset, typeof env === "string" ? env : "");
   const settings: PpoSettings = { ...base, ...pickOptions(options, settingRows) };
-  const task = (env: OnPolicyOptions["env"], epochs: number): OnPolicyTask => {
-    const { clip, valueClip, normalizeAdvantages: normalize } = settings;
-    return onPolicyTask({
-      env,
-      losses: [
-        policyLoss({ clip: settings.annealClip ? annealed(clip, epochs) : clip, normalize }),
-        valueLoss({ weight: settings.valueWeight, ...(valueClip !== "none" && { clip: valueClip }) }),
-        entropyLoss({ weight: settings.entropyWeight }),
-        ...(options.losses ?? []),
-      ],
-      optimizer: chain(clipByGlobalNorm(settings.maxNorm), adam({ epsilon: settings.adamEpsilon })),
-      learningRate: settings.annealRate ? annealed(settings.learningRate, epochs) : settings.learningRate,
-      rolloutSteps: settings.rolloutSteps,
-      updateEpochs: settings.updateEpochs,
-      minibatches: settings.minibatches,
-      gamma: settings.gamma,
-      lambda: settings.lambda,
-      policy: settings.policy,
-      normalize: { observations: settings.normalizeObservations, rewards: settings.normalizeRewards },
-      normalizeAdvantages: normalize === "batch",
-      ...pickOptions(options, taskRows),
-    });
-  };
-  return onPolicyAgent(kind, options, settings, task);
+  const { clip, annealClip, valueClip, normalizeAdvantages: normalize } = settings;
+  return onPolicyAgent(kind, options, settings, (epochs) => ({
+    losses: [
+      policyLoss({ clip: annealClip ? annealed(clip, epochs) : clip, normalize }),
+      valueLoss({ weight: settings.valueWeight, clip: valueClip === "none" ? undefined : valueClip }),
+      entropyLoss({ weight: settings.entropyWeight }),
+    ],
+    optimizer: chain(clipByGlobalNorm(settings.maxNorm), adam({ epsilon: settings.adamEpsilon })),
+  }));
 }

@@ -2,11 +2,13 @@ import {
   type CheckpointStore,
   entryAt,
   isOnS3,
+  nodeFileSystem,
+  putWhole,
   readObject,
   uriOf,
   writeObject,
 } from "../../checkpoint/index.ts";
-import { codeOf, EspalierError, makeDirectory, node } from "../../core/index.ts";
+import { codeOf, EspalierError, node } from "../../core/index.ts";
 import { decodeReplay, encodeReplay } from "./format.ts";
 import type { Replay } from "./replay.ts";
 
@@ -112,41 +114,21 @@ const fileName = (name: string): string =>
 const REPLAY_SUFFIX = ".replay";
 
 /** Writes a temporary file, flushes it and renames it: the file appears complete or not at all. */
-async function intoDirectory(directory: string, name: string, bytes: Uint8Array): Promise<string> {
-  const path = node.path.join(node.path.resolve(directory), `${name}${REPLAY_SUFFIX}`);
-  const beside = node.path.join(
-    node.path.dirname(path),
-    `.${name}-${process.pid}-${node.crypto.randomBytes(6).toString("hex")}.tmp`,
-  );
+async function intoDirectory(to: string, name: string, bytes: Uint8Array): Promise<string> {
+  const directory = node.path.resolve(to);
+  const path = node.path.join(directory, `${name}${REPLAY_SUFFIX}`);
+  const random = node.crypto.randomBytes(6).toString("hex");
+  const beside = node.path.join(directory, `.${name}-${process.pid}-${random}.tmp`);
   try {
-    makeDirectory(node.path.dirname(path));
-    const file = await node.fs.promises.open(beside, "wx");
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await node.fs.promises.rename(beside, path);
-    await syncDirectory(node.path.dirname(path));
+    await nodeFileSystem.makeDirectory(directory);
+    await putWhole(nodeFileSystem, path, beside, bytes);
+    await nodeFileSystem.syncDirectory(directory);
     return path;
   } catch (cause) {
-    await node.fs.promises.rm(beside, { force: true }).catch(() => undefined);
     throw new EspalierError("REPLAY_WRITE", `${path} could not be written: ${(cause as Error).message}`, {
       fix: "give a directory that can be written to and has space",
       cause,
     });
-  }
-}
-
-/** Flushes the new name. Windows cannot open directories, and flushes names by itself. */
-async function syncDirectory(path: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const directory = await node.fs.promises.open(path, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
   }
 }
 

@@ -12,11 +12,6 @@ const MOST = 2 ** 28;
 /**
  * Encodes a replay: `ESPREPLY`, the version, and compressed by gzip the length of a JSON header, the header, and the
  * actions, as bytes if all are whole numbers up to 255, else as 32-bit floats. All numbers are little-endian.
- *
- * @example
- * ```ts
- * const bytes = encodeReplay(replay);
- * ```
  */
 export function encodeReplay(replay: Replay): Uint8Array {
   const { actions, observations, return: _mean, ...rest } = replay;
@@ -28,23 +23,11 @@ export function encodeReplay(replay: Replay): Uint8Array {
   };
   const text = Buffer.from(JSON.stringify(header));
   const numbers = small ? Buffer.from(actions) : littleEndian(actions);
-  const prefix = Buffer.alloc(PREFIX);
-  prefix.set(MAGIC);
-  prefix.writeUInt32LE(VERSION, MAGIC.length);
-  return Buffer.concat([
-    prefix,
-    node.zlib.gzipSync(Buffer.concat([u32(text.length), text, numbers]), { level: 9 }),
-  ]);
+  const content = Buffer.concat([u32(text.length), text, numbers]);
+  return Buffer.concat([MAGIC, u32(VERSION), node.zlib.gzipSync(content, { level: 9 })]);
 }
 
-/**
- * Decodes a replay. Errors call it `from`.
- *
- * @example
- * ```ts
- * const replay = decodeReplay(bytes, "episode.replay");
- * ```
- */
+/** Decodes a replay. Errors call it `from`. */
 export function decodeReplay(bytes: Uint8Array, from = "this"): Replay {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (

@@ -1,5 +1,4 @@
 import { EspalierError } from "../../core/index.ts";
-import { np, type Value } from "../../engine/index.ts";
 import { whyOutside } from "./contains.ts";
 import {
   actionSize,
@@ -7,7 +6,6 @@ import {
   boxSize,
   type Dict,
   flatSize,
-  type PartsOf,
   partNames,
   partOf,
   type Space,
@@ -21,12 +19,6 @@ type Parts = Readonly<Record<string, SpaceValue>>;
 /**
  * Writes an observation into a flat row (see `flatSize`) from `at` on, and returns the index after it. It checks the
  * count of numbers and nothing else, and allocates nothing.
- *
- * @example
- * ```ts
- * const row = new Float32Array(flatSize(space));
- * writeFlat(space, observation, row, 0);
- * ```
  */
 export function writeFlat(space: Space, value: SpaceValue, into: Float32Array, at: number): number {
   switch (space.kind) {
@@ -53,11 +45,6 @@ export function writeFlat(space: Space, value: SpaceValue, into: Float32Array, a
 
 /**
  * Writes an action into a flat row (see `actionSize`), as {@link readAction} reads it. Returns the index after it.
- *
- * @example
- * ```ts
- * writeAction(multiDiscrete([5, 2]), [4, 1], row, 0); // row is [4, 1]
- * ```
  */
 export function writeAction(space: Space, value: SpaceValue, into: Float32Array, at: number): number {
   switch (space.kind) {
@@ -114,11 +101,6 @@ function misfit(space: Space, value: SpaceValue): EspalierError {
 /**
  * Reads the action in a row, as an environment's `step` takes it: a whole number, whole numbers (Int32Array), numbers
  * (Float32Array), or such values by name. It shares no memory with the row.
- *
- * @example
- * ```ts
- * environment.step(readAction(environment.actionSpace, row, 0));
- * ```
  */
 export const readAction = <S extends Space>(space: S, row: Float32Array, at: number): ValueIn<S> =>
   read(space, row, at) as ValueIn<S>;
@@ -176,44 +158,4 @@ export function flatBounds(space: Space): {
   const least = low.reduce((a, b) => Math.max(a, b), -most);
   const greatest = high.reduce((a, b) => Math.min(a, b), most);
   return { low, high, least, greatest };
-}
-
-/**
- * The parts of flat observation rows [..., flat size], by name: a box is [..., ...shape], choices are one-hot
- * [..., n]. A space without names is one part.
- *
- * @example
- * ```ts
- * const { camera, gear } = partsOf(observationSpace, observation);
- * const features = np.concatenate([encoder.apply(params.encoder, camera), gear], { axis: -1 });
- * ```
- */
-export function partsOf<S extends Space>(space: S, value: Value): PartsOf<S> {
-  const size = flatSize(space);
-  const last = value.shape.at(-1);
-  if (last !== size)
-    throw new EspalierError(
-      "SHAPE_MISMATCH",
-      `partsOf: the rows have ${last ?? "no"} numbers, and an observation of this space has ${size}`,
-      { fix: "pass flat observations [..., flatSize(space)] of the same space" },
-    );
-  return cut(space, value, 0) as PartsOf<S>;
-}
-
-type TracedParts = Value | { readonly [name: string]: TracedParts };
-
-function cut(space: Space, row: Value, at: number): TracedParts {
-  if (space.kind === "dict") {
-    let from = at;
-    return Object.fromEntries(
-      partNames(space).map((name) => {
-        const part = partOf(space, name);
-        from += flatSize(part);
-        return [name, cut(part, row, from - flatSize(part))];
-      }),
-    );
-  }
-  const size = flatSize(space);
-  const whole = at === 0 && row.shape.at(-1) === size ? row : np.slice(row, "...", [at, at + size]);
-  return space.kind === "box" ? np.reshape(whole, [...row.shape.slice(0, -1), ...space.shape]) : whole;
 }

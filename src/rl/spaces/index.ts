@@ -1,6 +1,6 @@
 /** Spaces: what actions and observations are, and how they travel as rows of numbers. */
 export { contains, whyOutside } from "./contains.ts";
-export { partsOf, readAction, writeAction, writeFlat } from "./flat.ts";
+export { readAction, writeAction, writeFlat } from "./flat.ts";
 export { sampleSpace } from "./sample.ts";
 export {
   actionSize,

@@ -1,5 +1,4 @@
 import { badOption, checkSize, EspalierError, shown } from "../../core/index.ts";
-import type { Value } from "../../engine/index.ts";
 
 /** The type of actions or observations. Plain data: it can be sent to threads and stored. */
 export type Space = Discrete | MultiDiscrete | Box | Dict;
@@ -57,11 +56,6 @@ export type ValueFor<S extends Space> = S extends Discrete
     : S extends Dict
       ? { readonly [K in keyof S["spaces"]]: ValueFor<S["spaces"][K]> }
       : SpaceValue;
-
-/** The traced parts of a space, by name if it is a dict. */
-export type PartsOf<S extends Space> = S extends Dict
-  ? { readonly [K in keyof S["spaces"]]: PartsOf<S["spaces"][K]> }
-  : Value;
 
 /**
  * One of `n` choices: 0 to n - 1.
@@ -192,8 +186,16 @@ export function partNames(space: Dict): readonly string[] {
 /** The part of this name. */
 export const partOf = (space: Dict, name: string): Space => space.spaces[name] as Space;
 
-const overParts = (space: Dict, size: (part: Space) => number): number =>
-  partNames(space).reduce((sum, name) => sum + size(partOf(space, name)), 0);
+/** The spaces of a space that are no dicts, in the order in which they lie in a row. */
+const leavesOf = (space: Space): readonly Exclude<Space, Dict>[] =>
+  space.kind === "dict" ? partNames(space).flatMap((name) => leavesOf(partOf(space, name))) : [space];
+
+/** The numbers of a space in a row: those of its boxes, and `ofChoices` of the options of its choices. */
+const lengthOf = (space: Space, ofChoices: (options: readonly number[]) => number): number =>
+  leavesOf(space).reduce(
+    (sum, leaf) => sum + (leaf.kind === "box" ? boxSize(leaf) : ofChoices(choiceGroups(leaf))),
+    0,
+  );
 
 /**
  * The length of an observation of this space as a flat row: choices are one-hot, a box is its elements, a dict its parts
@@ -205,18 +207,8 @@ const overParts = (space: Dict, size: (part: Space) => number): number =>
  * flatSize(dict({ camera: box({ shape: [8, 8] }), gear: discrete(5) })); // 69
  * ```
  */
-export function flatSize(space: Space): number {
-  switch (space.kind) {
-    case "discrete":
-      return space.n;
-    case "multiDiscrete":
-      return space.choices.reduce((sum, n) => sum + n, 0);
-    case "box":
-      return boxSize(space);
-    case "dict":
-      return overParts(space, flatSize);
-  }
-}
+export const flatSize = (space: Space): number =>
+  lengthOf(space, (options) => options.reduce((a, b) => a + b));
 
 /**
  * The length of an action of this space as a flat row: one number for each choice, and a box's elements.
@@ -227,18 +219,7 @@ export function flatSize(space: Space): number {
  * actionSize(multiDiscrete([5, 2])); // 2
  * ```
  */
-export function actionSize(space: Space): number {
-  switch (space.kind) {
-    case "discrete":
-      return 1;
-    case "multiDiscrete":
-      return space.choices.length;
-    case "box":
-      return boxSize(space);
-    case "dict":
-      return overParts(space, actionSize);
-  }
-}
+export const actionSize = (space: Space): number => lengthOf(space, (options) => options.length);
 
 /**
  * The length of an action mask of this space: one number for every option, of all choices in a row.
@@ -249,17 +230,15 @@ export function actionSize(space: Space): number {
  * ```
  */
 export function choices(space: Space): number {
-  if (space.kind === "discrete" || space.kind === "multiDiscrete") return flatSize(space);
-  if (space.kind === "dict") return overParts(space, choices);
+  if (leavesOf(space).every((leaf) => leaf.kind !== "box")) return flatSize(space);
   throw new EspalierError("SPACE_UNSUPPORTED", "a box of actions has no choices that a mask could forbid", {
     fix: "leave the action mask out, or make the action space discrete",
   });
 }
 
 /** The number of options in each choice of an action space, in the order of masks. */
-export function choiceGroups(space: Space): readonly number[] {
-  if (space.kind === "discrete") return [space.n];
-  if (space.kind === "multiDiscrete") return space.choices;
-  if (space.kind === "dict") return partNames(space).flatMap((name) => choiceGroups(partOf(space, name)));
-  return [];
-}
+export const choiceGroups = (space: Space): readonly number[] =>
+  leavesOf(space).flatMap((leaf) => {
+    if (leaf.kind === "box") return [];
+    return leaf.kind === "discrete" ? [leaf.n] : leaf.choices;
+  });

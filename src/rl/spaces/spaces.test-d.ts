@@ -1,11 +1,9 @@
 import { expectTypeOf } from "vitest";
-import type { Value } from "../../engine/index.ts";
 import type { Stream } from "../../random/index.ts";
 import type { Space, SpaceValue, ValueFor, ValueIn } from "./index.ts";
-import { box, dict, discrete, multiDiscrete, partsOf, readAction, sampleSpace } from "./index.ts";
+import { box, dict, discrete, multiDiscrete, readAction, sampleSpace } from "./index.ts";
 
 declare const row: Float32Array;
-declare const value: Value;
 declare const stream: Stream;
 
 // What is read and drawn is as its space says.
@@ -22,11 +20,6 @@ expectTypeOf(action.b).toEqualTypeOf<Int32Array>();
 expectTypeOf(sampleSpace(discrete(2), stream)).toEqualTypeOf<number>();
 // @ts-expect-error: no such part
 void action.wheel;
-
-// And so are the traced parts.
-
-expectTypeOf(partsOf(space, value).inner.gear).toEqualTypeOf<Value>();
-expectTypeOf(partsOf(box({ shape: [1] }), value)).toEqualTypeOf<Value>();
 
 // A space that is only known when it runs takes and gives any value.
 

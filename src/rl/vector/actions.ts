@@ -1,7 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { readAction } from "../spaces/flat.ts";
-import { actionSize, partNames, partOf, type Space, type SpaceValue } from "../spaces/space.ts";
+import { actionSize, boxSize, partNames, partOf, type Space, type SpaceValue } from "../spaces/space.ts";
 
 /** Reads the action of an environment from its rows, as `step` takes it. A single choice is a number; all else is a new object. */
 export function actionReader(
@@ -30,7 +30,7 @@ function actionFault(space: Space, actions: Float32Array, at: number): string | 
       }
       return undefined;
     case "box":
-      for (let i = 0; i < actionSize(space); i++) {
+      for (let i = 0; i < boxSize(space); i++) {
         const value = actions[at + i] as number;
         if (!Number.isFinite(value)) return `${value} at ${i}`;
       }

@@ -276,17 +276,21 @@ interface Sum {
  */
 export class InfoSums {
   /** By name, then by environment. */
-  #sums = new Map<string, Map<number, Sum>>();
+  #sums = new Map<string, Sum[]>();
 
   add(environment: number, info: Readonly<Record<string, number>>): void {
     for (const [name, value] of Object.entries(info)) {
-      const all = this.#sums.get(name) ?? new Map<number, Sum>();
-      this.#sums.set(name, all);
-      const sum = all.get(environment) ?? { total: 0, count: 0 };
-      all.set(environment, sum);
+      const sum = this.#sumOf(name, environment);
       sum.total += value;
       sum.count++;
     }
+  }
+
+  #sumOf(name: string, environment: number): Sum {
+    const all = this.#sums.get(name) ?? [];
+    this.#sums.set(name, all);
+    all[environment] ??= { total: 0, count: 0 };
+    return all[environment];
   }
 
   /** Returns the mean of each name over all steps that had it, and begins again. */
@@ -294,11 +298,11 @@ export class InfoSums {
     if (this.#sums.size === 0) return {};
     const means = [...this.#sums].map(([name, all]): [string, number] => {
       let [total, count] = [0, 0];
-      for (const environment of [...all.keys()].sort((a, b) => a - b)) {
-        const sum = all.get(environment) as Sum;
+      // In their order, without those that had none.
+      all.forEach((sum) => {
         total += sum.total;
         count += sum.count;
-      }
+      });
       return [name, total / count];
     });
     this.#sums = new Map();
@@ -309,18 +313,15 @@ export class InfoSums {
   getState(): StateTree | undefined {
     if (this.#sums.size === 0) return undefined;
     const rows = [...this.#sums].flatMap(([name, all]) =>
-      [...all].map(([environment, { total, count }]) => ({ name, environment, total, count })),
+      all.flatMap(({ total, count }, environment) => ({ name, environment, total, count })),
     );
     return rows.sort((a, b) => a.environment - b.environment || (a.name < b.name ? -1 : 1));
   }
 
   setState(rows: readonly InfoRow[] = []): void {
     this.#sums = new Map();
-    for (const row of rows) {
-      const all = this.#sums.get(row.name) ?? new Map<number, Sum>();
-      this.#sums.set(row.name, all);
-      all.set(row.environment, { total: row.total, count: row.count });
-    }
+    for (const { name, environment, total, count } of rows)
+      Object.assign(this.#sumOf(name, environment), { total, count });
   }
 }
 

@@ -4,15 +4,7 @@ import { choiceGroups, type Space } from "../spaces/space.ts";
 import { failedEnvironment } from "./failure.ts";
 
 /** Properties that all environments of a vector share. Plain data. */
-export interface Description {
-  readonly name: string;
-  readonly observationSpace: Space;
-  readonly actionSpace: Space;
-  readonly agents: number;
-  readonly lessons: readonly string[] | undefined;
-  /** True if they give action masks. */
-  readonly masked: boolean;
-}
+export type Description = Readonly<ReturnType<typeof describe>>;
 
 /**
  * Makes the environments `first` to `first + count` of a vector and checks that they are alike. Where `masked` is not
@@ -64,12 +56,13 @@ function givesMasks(make: (index: number) => Environment, index: number): boolea
   }
 }
 
-const describe = (environment: Environment, masked: boolean): Description => ({
+const describe = (environment: Environment, masked: boolean) => ({
   name: environment.name,
   observationSpace: environment.observationSpace,
   actionSpace: environment.actionSpace,
   agents: environment.agents ?? 1,
   lessons: environment.lessons,
+  /** True if they give action masks. */
   masked,
 });
 

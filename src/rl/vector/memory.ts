@@ -47,24 +47,18 @@ export const resultKeys = [
 /** Counts of episodes and failures, by environment or row. */
 export const episodeKeys = ["returns", "lengths", "lessons", "fresh", "restarts", "failures"] as const;
 
-/** Numbers in the rows of `count` environments. */
-export interface MemorySizes {
-  readonly count: number;
-  readonly agents: number;
-  readonly observation: number;
-  readonly action: number;
-  /** 0 without action masks. */
-  readonly choices: number;
-}
+type MemorySizes = ReturnType<typeof sizesOf>;
 
+/** Numbers in the rows of `count` environments. */
 export const sizesOf = (
   description: Pick<Description, "observationSpace" | "actionSpace" | "agents" | "masked">,
   count: number,
-): MemorySizes => ({
+) => ({
   count,
   agents: description.agents,
   observation: flatSize(description.observationSpace),
   action: actionSize(description.actionSpace),
+  /** 0 without action masks. */
   choices: description.masked ? choices(description.actionSpace) : 0,
 });
 

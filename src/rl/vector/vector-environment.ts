@@ -1,4 +1,4 @@
-import { checkOptions, type EspalierError, type Options, option } from "../../core/index.ts";
+import { checkOptions, type EspalierError, type Options, option, required } from "../../core/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { makeEnvironment } from "../environments/registry.ts";
@@ -29,10 +29,12 @@ export interface VectorOptions extends Options<typeof vectorOptionTable> {}
 const optionTable = {
   ...vectorOptionTable,
   /** Makes the environment of an index, or the name of a registered one. */
-  make: option.made<string | ((index: number) => Environment), { readonly required: true }>(
-    "the name of an environment, or a function that makes the environment of an index",
-    (value) => typeof value === "string" || typeof value === "function",
-    { required: true },
+  make: required(
+    option.made<string | ((index: number) => Environment)>(
+      "the name of an environment, or a function that makes the environment of an index",
+      (value) => typeof value === "string" || typeof value === "function",
+      {},
+    ),
   ),
 };
 

@@ -104,41 +104,12 @@ export const gridLessons: Readonly<Record<string, readonly string[]>> = {
  * The rules of a grid world as tables, which the ordinary and the compiled one share. A cell is a number: rows lie one
  * after the other, and around each map are walls as wide as an agent sees, so that no index needs a check.
  */
-export interface GridLayout {
-  readonly name: string;
-  readonly agents: number;
-  readonly timeLimit: number;
-  readonly masks: boolean;
-  readonly lessons: readonly string[];
-  readonly width: number;
-  readonly height: number;
-  /** Cells an agent sees in each direction. */
-  readonly view: number;
-  /** Cells in a row, and in a map. */
-  readonly stride: number;
-  readonly cells: number;
-  /** 1 for walls: [lessons * cells]. Doors are none. */
-  readonly walls: Uint8Array;
-  /** The door's cell in each lesson; 0, a cell that cannot be reached, if there is none. */
-  readonly doors: Int32Array;
-  /** Cells in which agents, goals and keys may begin, for each lesson. No keys if there is no door. */
-  readonly starts: readonly Int32Array[];
-  readonly goals: readonly Int32Array[];
-  readonly keys: readonly Int32Array[];
-  /** How a cell's number changes: up, right, down, left. */
-  readonly moves: Int32Array;
-  /** How the numbers of the cells in view differ from an agent's own. */
-  readonly seen: Int32Array;
-  /** Factor of distances: a power of two, so that no digit is lost. */
-  readonly scale: number;
-  /** Numbers in an agent's observation. */
-  readonly size: number;
-}
+export type GridLayout = ReturnType<typeof gridLayout>;
 
 const signs = { starts: "s*&", goals: "g*", keys: "k&" };
 
 /** Reads the maps and checks them. */
-export function gridLayout(options: GridWorldOptions): GridLayout {
+export function gridLayout(options: GridWorldOptions) {
   const kind = options.name ?? (options.agents === undefined ? "GridWorld-v0" : "GridWorldTeam-v0");
   const settings = resolveOptions(kind, options, optionTable);
   const { agents, lessons = gridLessons, timeLimit, view, masks } = settings;
@@ -168,7 +139,7 @@ export function gridLayout(options: GridWorldOptions): GridLayout {
   });
   const doors = maps.map((map) => places(map, "+"));
   const around = Array.from({ length: 2 * view + 1 }, (_, i) => i - view);
-  const layout: GridLayout = {
+  const layout = {
     name,
     agents,
     timeLimit,
@@ -176,17 +147,26 @@ export function gridLayout(options: GridWorldOptions): GridLayout {
     lessons: maps.map(([lesson]) => lesson),
     width,
     height,
+    /** Cells an agent sees in each direction. */
     view,
+    /** Cells in a row, and in a map. */
     stride,
     cells,
+    /** 1 for walls: [lessons * cells]. Doors are none. */
     walls,
+    /** The door's cell in each lesson; 0, a cell that cannot be reached, if there is none. */
     doors: Int32Array.from(doors, (found) => found[0] ?? 0),
+    /** Cells in which agents, goals and keys may begin, for each lesson. No keys if there is no door. */
     starts: maps.map((map) => places(map, signs.starts)),
     goals: maps.map((map) => places(map, signs.goals)),
     keys: maps.map((map, i) => (doors[i]?.length === 0 ? new Int32Array() : places(map, signs.keys))),
+    /** How a cell's number changes: up, right, down, left. */
     moves: Int32Array.of(-stride, 1, stride, -1),
+    /** How the numbers of the cells in view differ from an agent's own. */
     seen: Int32Array.from(around.flatMap((y) => around.map((x) => y * stride + x))),
+    /** Factor of distances: a power of two, so that no digit is lost. */
     scale: 2 ** -Math.ceil(Math.log2(Math.max(width, height))),
+    /** Numbers in an agent's observation. */
     size: around.length ** 2 + 9 + (agents > 1 ? 1 + 3 * (agents - 1) : 0),
   };
   layout.lessons.forEach((lesson, i) => {

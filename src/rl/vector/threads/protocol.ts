@@ -10,7 +10,7 @@ import type { Description } from "../make-environments.ts";
 //     COMMAND = step, REQUEST += 1, notify    ──▶     wakes up, steps its environments,
 //     wait for DONE = REQUEST                         sets CURRENT and CALLS before each call of one
 //     no CALLS for `timeout` ms: it hangs     ◀──     STATUS = how it went, DONE = REQUEST, notify
-//     STATUS is not quiet: read the messages          (messages were sent before)
+//     STATUS is not quiet: read the message           (a message was sent before)
 
 /** Words in the control memory. */
 export const REQUEST = 0;
@@ -41,8 +41,8 @@ export const commands = {
 } as const;
 export type Command = keyof typeof commands;
 
-/** Outcomes of a request, as numbers in STATUS: done, done with messages, failed with messages, thread gone. */
-export const statuses = { quiet: 0, sent: 1, failed: 2, gone: 3 } as const;
+/** Outcomes of a request, as numbers in STATUS: done, done with a message, thread gone. */
+export const statuses = { quiet: 0, sent: 1, gone: 2 } as const;
 
 /** Where a thread's environments come from: a registered name, or a function that a module exports. */
 export type ThreadSource = string | { readonly module: string; readonly name: string };
@@ -60,14 +60,16 @@ export interface ThreadData {
   readonly masked: boolean | undefined;
 }
 
-/** A message from a thread. */
-export type ThreadMessage =
-  | { readonly kind: "made"; readonly description: Description; readonly names: readonly string[] }
-  | { readonly kind: "states"; readonly states: readonly StateTree[] }
-  | { readonly kind: "restarted"; readonly i: number; readonly error: SentError }
-  | { readonly kind: "infos"; readonly infos: readonly StepInfo[] }
-  | { readonly kind: "outOfBounds"; readonly text: string }
-  | { readonly kind: "failed"; readonly error: SentError };
+/** The message of a thread about a request, where there is something to say. Environments are counted from its first. */
+export interface ThreadMessage {
+  made?: { readonly description: Description; readonly names: readonly string[] };
+  states?: readonly StateTree[];
+  restarted?: { readonly i: number; readonly error: SentError }[];
+  infos?: StepInfo[];
+  /** A warning about an observation outside its bounds. */
+  outOfBounds?: string;
+  failed?: SentError;
+}
 
 /** The numbers in the `info` of a step of environment i. */
 export interface StepInfo {

@@ -1,7 +1,6 @@
 import type { MessagePort, Worker } from "node:worker_threads";
 import { EspalierError, node, receiveError, type SentError } from "../../../core/index.ts";
 import { startThread } from "../../../engine/index.ts";
-import type { StateTree } from "../../../state/index.ts";
 import { endedEnvironment, hangingEnvironment, type Place } from "../failure.ts";
 import type { Restart } from "../host-vector.ts";
 import type { Description } from "../make-environments.ts";
@@ -15,7 +14,6 @@ import {
   DONE,
   REQUEST,
   STATUS,
-  type StepInfo,
   statuses,
   type ThreadData,
   type ThreadMessage,
@@ -35,18 +33,14 @@ export interface ThreadOptions {
 }
 
 /** The outcome of a request. Indices are of the vector, apart from `lostIn`. */
-export interface Reply {
-  error?: EspalierError;
+export interface Reply extends Pick<ThreadMessage, "infos" | "outOfBounds" | "states" | "made"> {
+  readonly error?: EspalierError;
   /** The environment, of this thread's, in which the thread was lost. */
-  lostIn?: number;
-  restarts?: Restart[];
-  infos?: readonly StepInfo[];
-  outOfBounds?: string;
-  states?: readonly StateTree[];
-  made?: { readonly description: Description; readonly names: readonly string[] };
+  readonly lostIn?: number;
+  readonly restarts?: readonly Restart[];
 }
 
-const quiet: Readonly<Reply> = Object.freeze({});
+const quiet: Reply = Object.freeze({ restarts: [], infos: [] });
 
 /** Loading sources may take long on a busy machine, during which no environment is called. */
 const startLimit = 120_000;
@@ -186,25 +180,18 @@ export class ThreadClient {
     return terminated[row] === 1 || truncated[row] === 1;
   }
 
-  /** Reads the messages that the thread has sent. */
+  /** Reads the message that the thread has sent. */
   #reply(): Reply {
     if (Atomics.load(this.#control, STATUS) === statuses.quiet) return quiet;
     const { first } = this.#options;
-    const reply: Reply = {};
-    for (;;) {
-      const received = node.workerThreads.receiveMessageOnPort(this.#port);
-      if (received === undefined) return reply;
-      const message = received.message as ThreadMessage;
-      if (message.kind === "failed") reply.error = environmentError(message.error);
-      else if (message.kind === "restarted") {
-        reply.restarts ??= [];
-        reply.restarts.push({ index: first + message.i, error: environmentError(message.error) });
-      } else if (message.kind === "infos")
-        reply.infos = message.infos.map(({ i, info }) => ({ i: first + i, info }));
-      else if (message.kind === "outOfBounds") reply.outOfBounds = message.text;
-      else if (message.kind === "states") reply.states = message.states;
-      else reply.made = message;
-    }
+    const { message } = node.workerThreads.receiveMessageOnPort(this.#port) as { message: ThreadMessage };
+    const { failed, restarted = [], infos = [], ...reply } = message;
+    return {
+      ...reply,
+      ...(failed && { error: environmentError(failed) }),
+      restarts: restarted.map(({ i, error }) => ({ index: first + i, error: environmentError(error) })),
+      infos: infos.map(({ i, info }) => ({ i: first + i, info })),
+    };
   }
 }
 

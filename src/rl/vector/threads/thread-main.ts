@@ -1,4 +1,3 @@
-import type { MessagePort } from "node:worker_threads";
 import { EspalierError, messageOf, node, sendError } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import type { Environment } from "../../environments/environment.ts";
@@ -15,7 +14,6 @@ import {
   REQUEST,
   type Repeat,
   STATUS,
-  type StepInfo,
   statuses,
   type ThreadData,
   type ThreadMessage,
@@ -27,15 +25,16 @@ const idle = 100;
 
 /** The work of a thread of environments: makes them, then serves requests until the thread is ended. */
 export async function runThread(data: ThreadData): Promise<void> {
-  const { control, port, first, count, masked, policies } = data;
+  const { control, port, first } = data;
   const finish = (request: number, status: number): void => {
     Atomics.store(control, STATUS, status);
     Atomics.store(control, DONE, request);
     Atomics.notify(control, DONE);
   };
-  const fail = (request: number, error: unknown): void => {
-    port.postMessage({ kind: "failed", error: sendError(error) } satisfies ThreadMessage);
-    finish(request, statuses.failed);
+  const answer = (request: number, message: ThreadMessage): void => {
+    const quiet = Object.keys(message).length === 0;
+    if (!quiet) port.postMessage(message);
+    finish(request, quiet ? statuses.quiet : statuses.sent);
   };
   process.on("exit", () => {
     const request = Atomics.load(control, REQUEST);
@@ -49,7 +48,7 @@ export async function runThread(data: ThreadData): Promise<void> {
   try {
     load = await loadMaker(data.source);
   } catch (error) {
-    fail(Atomics.load(control, REQUEST), error);
+    answer(Atomics.load(control, REQUEST), { failed: sendError(error) });
     return;
   }
   const make = (index: number): Environment => {
@@ -58,22 +57,18 @@ export async function runThread(data: ThreadData): Promise<void> {
   };
   let server: Server | undefined;
   const perform = (request: number): void => {
+    const message: ThreadMessage = {};
     try {
-      server ??= new Server({
-        ...makeEnvironments(make, first, count, masked),
-        make,
-        first,
-        policies,
-        onCall,
-        port,
-      });
-      const sent = server.perform(
-        Atomics.load(control, COMMAND),
-        () => node.workerThreads.receiveMessageOnPort(port)?.message,
-      );
-      finish(request, sent ? statuses.sent : statuses.quiet);
+      server ??= new Server(data, make, onCall);
+      server.perform(Atomics.load(control, COMMAND), message);
+      answer(request, message);
     } catch (error) {
-      fail(request, error);
+      const { restarted, outOfBounds } = message;
+      answer(request, {
+        ...(restarted && { restarted }),
+        ...(outOfBounds !== undefined && { outOfBounds }),
+        failed: sendError(error),
+      });
     }
   };
   let done = 0;
@@ -116,50 +111,47 @@ async function loadMaker(source: ThreadSource): Promise<(index: number) => Envir
   });
 }
 
-interface ServerOptions {
-  readonly description: Description;
-  readonly environments: Environment[];
-  readonly make: (index: number) => Environment;
-  readonly first: number;
-  readonly policies: Uint8Array;
-  readonly onCall: (i: number) => void;
-  readonly port: MessagePort;
-}
-
 /** Performs requests with the thread's environments. */
 class Server {
-  readonly #options: ServerOptions;
+  readonly #data: ThreadData;
+  readonly #make: (index: number) => Environment;
+  readonly #onCall: (i: number) => void;
+  readonly #description: Description;
+  readonly #environments: Environment[];
   #memory: Memory | undefined;
   #rows: EnvironmentRows | undefined;
-  #sent = false;
-  /** Of this step. */
-  readonly #infos: StepInfo[] = [];
+  /** About the request that is performed. */
+  #message: ThreadMessage = {};
 
-  constructor(options: ServerOptions) {
-    this.#options = options;
+  constructor(data: ThreadData, make: (index: number) => Environment, onCall: (i: number) => void) {
+    this.#data = data;
+    this.#make = make;
+    this.#onCall = onCall;
+    const { description, environments } = makeEnvironments(make, data.first, data.count, data.masked);
+    this.#description = description;
+    this.#environments = environments;
   }
 
-  /** Performs a command; `received` returns its message. Returns true if messages were sent. */
-  perform(command: number, received: () => unknown): boolean {
-    const { description, environments } = this.#options;
-    this.#sent = false;
-    this.#infos.length = 0;
+  /** Performs a command and fills its message. */
+  perform(command: number, message: ThreadMessage): void {
+    const environments = this.#environments;
+    const received = (): unknown => node.workerThreads.receiveMessageOnPort(this.#data.port)?.message;
+    this.#message = message;
     switch (command) {
       case commands.step:
         this.#rows?.step((this.#memory as Memory).actions);
-        if (this.#infos.length > 0) this.#send({ kind: "infos", infos: this.#infos.splice(0) });
         break;
       case commands.begin:
         this.#rows?.begin();
         break;
       case commands.start:
-        this.#send({ kind: "made", description, names: environments.map(({ name }) => name) });
+        message.made = { description: this.#description, names: environments.map(({ name }) => name) };
         break;
       case commands.attach:
         this.#attach(received() as Attach);
         break;
       case commands.states:
-        this.#send({ kind: "states", states: this.#rows?.states() ?? [] });
+        message.states = this.#rows?.states() ?? [];
         break;
       case commands.restore:
         this.#rows?.restore(received() as readonly StateTree[]);
@@ -170,26 +162,32 @@ class Server {
       case commands.close:
         for (const environment of environments) environment.close?.();
     }
-    return this.#sent;
   }
 
   #attach({ buffer, masked }: Attach): void {
-    const { environments, make, first, policies, onCall } = this.#options;
     // Whether there are masks is decided for all threads together.
-    const description = { ...this.#options.description, masked };
-    const memory = sharedMemory(sizesOf(description, environments.length), buffer);
+    const description = { ...this.#description, masked };
+    const memory = sharedMemory(sizesOf(description, this.#environments.length), buffer);
     this.#memory = memory;
     this.#rows = new EnvironmentRows({
       description,
       memory,
-      environments,
-      make,
-      first,
-      policies,
-      onCall,
-      onRestart: (i, error) => this.#send({ kind: "restarted", i, error: sendError(error) }),
-      onInfo: (i, info) => this.#infos.push({ i, info }),
-      onOutOfBounds: (text) => this.#send({ kind: "outOfBounds", text }),
+      environments: this.#environments,
+      make: this.#make,
+      first: this.#data.first,
+      policies: this.#data.policies,
+      onCall: this.#onCall,
+      onRestart: (i, error) => {
+        this.#message.restarted ??= [];
+        this.#message.restarted.push({ i, error: sendError(error) });
+      },
+      onInfo: (i, info) => {
+        this.#message.infos ??= [];
+        this.#message.infos.push({ i, info });
+      },
+      onOutOfBounds: (text) => {
+        this.#message.outOfBounds = text;
+      },
     });
   }
 
@@ -200,10 +198,5 @@ class Server {
       memory.nextLessons.set(nextLessons.subarray(k * lessons, (k + 1) * lessons));
       this.#rows?.step(actions.subarray(k * rows, (k + 1) * rows), true);
     }
-  }
-
-  #send(message: ThreadMessage): void {
-    this.#sent = true;
-    this.#options.port.postMessage(message);
   }
 }

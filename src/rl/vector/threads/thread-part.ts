@@ -84,11 +84,15 @@ export class ThreadPart implements VectorPart {
   /** Waits for `begin` or `step`, in another thread if this one is lost. Returns the error that stops the vector. */
   finish(command: "begin" | "step"): EspalierError | undefined {
     for (;;) {
-      const { error, lostIn, restarts, infos, outOfBounds } = this.#client.wait(
-        command === "begin" ? "reset" : "step",
-      );
-      if (restarts) this.#restarted(...restarts);
-      if (infos) for (const { i, info } of infos) this.#shared.infos.add(i, info);
+      const {
+        error,
+        lostIn,
+        restarts = [],
+        infos = [],
+        outOfBounds,
+      } = this.#client.wait(command === "begin" ? "reset" : "step");
+      if (restarts.length > 0) this.#restarted(...restarts);
+      for (const { i, info } of infos) this.#shared.infos.add(i, info);
       if (outOfBounds !== undefined) this.#shared.outOfBounds.push(outOfBounds);
       if (lostIn === undefined) return error;
       const other = this.#replace(command, lostIn, error as EspalierError);

@@ -1,4 +1,11 @@
-import { checkOptions, type EspalierError, node, type Options, option } from "../../../core/index.ts";
+import {
+  checkOptions,
+  type EspalierError,
+  node,
+  type Options,
+  option,
+  required,
+} from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import { failurePolicies } from "../failure.ts";
 import { HostVector, InfoSums, type Restart, type Stepper } from "../host-vector.ts";
@@ -25,10 +32,12 @@ const optionTable = {
    * The name of a built-in environment, or a module (its URL, usually `new URL("./my-environment.ts", import.meta.url)`)
    * and the name of a function it exports, which makes the environment of an index.
    */
-  make: option.made<ThreadedMake, { readonly required: true }>(
-    "the name of a built-in environment, or { module: new URL(..., import.meta.url), name }: threads share no functions",
-    (value) => sourceOf(value) !== undefined,
-    { required: true },
+  make: required(
+    option.made<ThreadedMake>(
+      "the name of a built-in environment, or { module: new URL(..., import.meta.url), name }: threads share no functions",
+      (value) => sourceOf(value) !== undefined,
+      {},
+    ),
   ),
   /** How many threads the environments are split over. Default: one per processor. */
   threads: option.integer({ min: 1 }),
