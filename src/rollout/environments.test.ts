@@ -329,6 +329,8 @@ describe("policyTask", () => {
   it("refuses options that cannot be", () => {
     expect(codeOf(() => policyTask({ env: "CartPole-v1" }))).toBe("OPTION_INVALID");
     expect(codeOf(() => policyTask({ env: "CartPole-v2" }))).toBe("ENVIRONMENT_UNKNOWN");
+    const misspelt = { env: "CartPole-v1", transport: inProcessTransport(), monitor: { gradient: true } };
+    expect(codeOf(() => policyTask(misspelt))).toBe("OPTION_UNKNOWN");
     const nothing = (): Environment => JSON.parse("null");
     expect(codeOf(() => environmentRollouts({ env: nothing }))).toBe("ENVIRONMENT_INVALID");
     expect(codeOf(() => environmentRollouts({ env: "CartPole-v1", steps: 0 }))).toBe("OPTION_INVALID");

@@ -308,26 +308,18 @@ function dependenciesOf(lessons: readonly Ordered[]): readonly (readonly number[
   return dependencies;
 }
 
-/** The first cycle, with its beginning repeated at the end. */
+/** A cycle, with its beginning repeated at the end. */
 function cycleIn(dependencies: readonly (readonly number[])[]): readonly number[] | undefined {
-  const done = new Set<number>();
+  const waiting = new Set(dependencies.keys());
+  const waitsFor = (lesson: number) => dependencies[lesson]?.find((before) => waiting.has(before));
+  for (let size = -1; size !== waiting.size; ) {
+    size = waiting.size;
+    for (const lesson of waiting) if (waitsFor(lesson) === undefined) waiting.delete(lesson);
+  }
   const path: number[] = [];
-  const visit = (lesson: number): readonly number[] | undefined => {
-    if (done.has(lesson)) return undefined;
-    const at = path.indexOf(lesson);
-    if (at >= 0) return [...path.slice(at), lesson];
+  for (let [lesson] = waiting; lesson !== undefined; lesson = waitsFor(lesson)) {
+    if (path.includes(lesson)) return [...path.slice(path.indexOf(lesson)), lesson];
     path.push(lesson);
-    for (const before of dependencies[lesson] ?? []) {
-      const found = visit(before);
-      if (found) return found;
-    }
-    path.pop();
-    done.add(lesson);
-    return undefined;
-  };
-  for (const lesson of dependencies.keys()) {
-    const found = visit(lesson);
-    if (found) return found;
   }
   return undefined;
 }

@@ -17,7 +17,7 @@ import type { Policy } from "../policies/policy.ts";
 import { type Replay, type ReplayRecorder, replayRecorder } from "../replays/replay.ts";
 import { writeAction } from "../spaces/flat.ts";
 import { sampleSpace } from "../spaces/sample.ts";
-import { actionSize, choiceGroups, flatSize, type Space } from "../spaces/space.ts";
+import { actionSize, choiceGroups, flatSize, leavesOf, type Space } from "../spaces/space.ts";
 import { makeEnvironments } from "../vector/make-environments.ts";
 import { type Memory, ownMemory, sizesOf } from "../vector/memory.ts";
 import { EnvironmentRows } from "../vector/rows.ts";
@@ -297,21 +297,15 @@ function checkFits(
   });
 }
 
-function canonical(space: Space): string {
-  switch (space.kind) {
-    case "discrete":
-      return `discrete ${space.n}`;
-    case "multiDiscrete":
-      return `multiDiscrete ${space.choices.join(",")}`;
-    case "box":
-      return `box ${space.shape.join(",")}`;
-    case "dict":
-      return Object.keys(space.spaces)
-        .sort()
-        .map((name) => `${JSON.stringify(name)}: ${canonical(space.spaces[name] as Space)}`)
-        .join("; ");
-  }
-}
+/** A space without its bounds. */
+const canonical = (space: Space): string =>
+  JSON.stringify(
+    leavesOf(space).map(({ space: part, path }) => [
+      path,
+      part.kind,
+      part.kind === "box" ? part.shape : choiceGroups(part),
+    ]),
+  );
 
 function spaceText(space: Space): string {
   switch (space.kind) {

@@ -24,7 +24,7 @@ describe.each(sweepEngines())("the experience of a rollout on %s", (engine) => {
     const experience = made();
     expect(experience.ready).toBe(false);
     expect(() => experience.sample()).toThrow(expect.objectContaining({ code: "BUFFER_NOT_READY" }));
-    experience.add([table(engine, 7)]);
+    experience.replace([table(engine, 7)]);
     expect([experience.ready, (await inside(experience))[0]]).toEqual([true, 7]);
     experience.clear();
     expect(experience.ready).toBe(false);
@@ -33,7 +33,7 @@ describe.each(sweepEngines())("the experience of a rollout on %s", (engine) => {
 
   it("is taken over by another, present or gone", async () => {
     const [one, other] = [made(), made()];
-    one.add([table(engine, 7)]);
+    one.replace([table(engine, 7)]);
     const present = one.getState();
     other.setState(present);
     expect(await inside(other)).toEqual(await inside(one));
@@ -45,7 +45,7 @@ describe.each(sweepEngines())("the experience of a rollout on %s", (engine) => {
 
   it("refuses a state of another size and stays as it was", async () => {
     const experience = made();
-    experience.add([table(engine, 7)]);
+    experience.replace([table(engine, 7)]);
     const other = { rollout: { table: new Float32Array(3), memory: {} } };
     expect(() => experience.setState(other)).toThrow(expect.objectContaining({ code: "STATE_MISMATCH" }));
     expect((await inside(experience))[0]).toBe(7);

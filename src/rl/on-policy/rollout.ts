@@ -1,11 +1,11 @@
 import { EspalierError, treeMap } from "../../core/index.ts";
 import { np, type Tensor, type Value, type ValueLike } from "../../engine/index.ts";
-import { type DeviceState, TensorState, type TensorStateOptions } from "../../learner/index.ts";
+import { TensorState, type TensorStateOptions } from "../../learner/index.ts";
 import type { Named } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import { advantages } from "../experience/advantages.ts";
-import type { ExperienceBuffer, PolicyOutputs } from "../experience/experience.ts";
+import type { PolicyOutputs } from "../experience/experience.ts";
 import { normalizedOver } from "../losses/loss.ts";
 import { experienceOf } from "./layout.ts";
 import type { Statistics } from "./normalize.ts";
@@ -187,43 +187,23 @@ export function toTime(x: Value, { steps, rows, segment }: RolloutSizes): Value 
   return np.reshape(np.swapaxes(chunks, 1, 2), [steps, rows, ...rest]);
 }
 
-type Arrays = readonly Tensor[];
-
 /**
  * The rollout that is learned from, on the device. A rollout that has been learned from is no part of the state, so a
  * checkpoint between epochs holds none of it.
  */
-export class RolloutBuffer implements ExperienceBuffer<Arrays, Arrays>, DeviceState<Rollout> {
+export class RolloutBuffer extends TensorState<Rollout> {
   readonly varies = true;
-  readonly #arrays: TensorState<Rollout>;
   #ready = false;
 
   /** `empty` are tensors of a rollout's shapes, whose numbers are not read. */
   constructor(empty: unknown, options: TensorStateOptions) {
-    this.#arrays = new TensorState<Rollout>("experience", empty, options);
-  }
-
-  get packing() {
-    return this.#arrays.packing;
-  }
-
-  get donated(): boolean {
-    return this.#arrays.donated;
-  }
-
-  /** The arrays of this rollout, or of the last one. */
-  get now(): Arrays {
-    return this.#arrays.now;
+    super("experience", empty, options);
   }
 
   /** Replaces the rollout before. */
-  replace(rollout: Arrays): void {
-    this.#arrays.replace(rollout);
+  override replace(rollout: readonly Tensor[]): void {
+    super.replace(rollout);
     this.#ready = true;
-  }
-
-  add(rollout: Arrays): void {
-    this.replace(rollout);
   }
 
   /** True if there is a rollout with updates left. */
@@ -232,8 +212,8 @@ export class RolloutBuffer implements ExperienceBuffer<Arrays, Arrays>, DeviceSt
   }
 
   /** The arrays of a rollout with updates left. */
-  sample(): Arrays {
-    if (this.#ready) return this.#arrays.now;
+  sample(): readonly Tensor[] {
+    if (this.#ready) return this.now;
     throw new EspalierError("BUFFER_NOT_READY", "onPolicyTask: there is no rollout to learn from", {
       fix: "restore a checkpoint as a whole: `environments`, `keys` and `experience` belong together",
     });
@@ -243,13 +223,13 @@ export class RolloutBuffer implements ExperienceBuffer<Arrays, Arrays>, DeviceSt
     this.#ready = false;
   }
 
-  getState(): StateTree {
-    return { rollout: this.#ready ? this.#arrays.getState() : null };
+  override getState(): StateTree {
+    return { rollout: this.#ready ? super.getState() : null };
   }
 
-  setState(state: StateTree): void {
+  override setState(state: StateTree): void {
     const { rollout } = state as { readonly rollout: StateTree };
-    if (rollout !== null) this.#arrays.setState(rollout);
+    if (rollout !== null) super.setState(rollout);
     this.#ready = rollout !== null;
   }
 }

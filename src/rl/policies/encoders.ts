@@ -13,9 +13,7 @@ import {
   type Params,
   sequential,
 } from "../../nn/index.ts";
-import { flatSize } from "../spaces/index.ts";
-import type { Space } from "../spaces/space.ts";
-import { partNames, partOf } from "../spaces/space.ts";
+import { leavesOf, type Space } from "../spaces/space.ts";
 import { activations, type CnnSpec, type PolicySpec } from "./spec.ts";
 
 /** The encoder that a spec describes: from flat observations [rows, size] to features [rows, width]. */
@@ -173,22 +171,17 @@ interface ObservationPart {
 }
 
 /** The parts of a flat row in order. */
-function observationParts(space: Space, name = "", from = 0): readonly ObservationPart[] {
-  if (space.kind === "dict") {
-    let at = from;
-    return partNames(space).flatMap((key) => {
-      const part = partOf(space, key);
-      const found = observationParts(part, name === "" ? key : `${name}_${key}`, at);
-      at += flatSize(part);
-      return found;
-    });
-  }
-  const image =
-    space.kind === "box" && space.shape.length === 3
-      ? (space.shape as readonly [number, number, number])
-      : undefined;
-  return [{ name, from, to: from + flatSize(space), image, limit: limitOf(space) }];
-}
+const observationParts = (space: Space): readonly ObservationPart[] =>
+  leavesOf(space).map(({ space: part, path, from, size }) => ({
+    name: path.join("_"),
+    from,
+    to: from + size,
+    image:
+      part.kind === "box" && part.shape.length === 3
+        ? (part.shape as readonly [number, number, number])
+        : undefined,
+    limit: limitOf(part),
+  }));
 
 type ImagePart = ObservationPart & { readonly image: readonly [number, number, number] };
 

@@ -111,15 +111,16 @@ export interface Agent<T extends AgentTask = AgentTask, S = unknown> {
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-export interface AgentParts<T extends AgentTask, S> {
+interface AgentParts<T extends AgentTask, S> {
   readonly kind: string;
-  readonly env: EnvironmentSource;
+  readonly options: {
+    readonly env: EnvironmentSource;
+    readonly engine?: EngineChoice | undefined;
+    readonly seed?: number | undefined;
+    readonly onNonFinite?: TrainingConfig["onNonFinite"] | undefined;
+    readonly lesson?: string | number | undefined;
+  };
   readonly settings: S;
-  readonly totalSteps: number;
-  readonly engine?: EngineChoice | undefined;
-  readonly seed?: number | undefined;
-  readonly onNonFinite?: TrainingConfig["onNonFinite"] | undefined;
-  readonly lesson?: string | number | undefined;
   /** Refuses a number of agent steps. */
   readonly checkSteps?: (steps: number) => void;
   /** Objects with state from outside: every run begins with the state they had when the agent was made. */
@@ -134,10 +135,14 @@ export interface AgentParts<T extends AgentTask, S> {
 }
 
 /** Makes an agent. A task is made for each run, when its length is known. */
-export function agentOf<T extends AgentTask, S>(parts: AgentParts<T, S>): Agent<T, S> {
-  const { kind, settings, env, engine, onNonFinite = "stop", shared = [] } = parts;
+export function agentOf<T extends AgentTask, S extends { readonly totalSteps: number }>(
+  parts: AgentParts<T, S>,
+): Agent<T, S> {
+  const { kind, settings, options, shared = [] } = parts;
+  const { env, engine, seed: ownSeed, onNonFinite = "stop" } = options;
+  const { totalSteps } = settings;
   checkSource(kind, "env", env);
-  if (parts.seed !== undefined) new RandomStreams(parts.seed); // Refuses an invalid seed.
+  if (ownSeed !== undefined) new RandomStreams(ownSeed); // Refuses an invalid seed.
   let task: T | undefined;
   /** Made for an evaluation before the first run. */
   let untrained: T | undefined;
@@ -153,7 +158,7 @@ export function agentOf<T extends AgentTask, S>(parts: AgentParts<T, S>): Agent<
     if (task) return task;
     if (!untrained) {
       const { samplesPerEpoch, task: make } = parts.begin();
-      untrained = make(Math.ceil(parts.totalSteps / samplesPerEpoch));
+      untrained = make(Math.ceil(totalSteps / samplesPerEpoch));
     }
     return untrained;
   };
@@ -163,7 +168,7 @@ export function agentOf<T extends AgentTask, S>(parts: AgentParts<T, S>): Agent<
   };
   const begin = (given: AgentTraining<T> = {}): TrainerOptions => {
     checkTraining(`${kind}.train`, given);
-    const { steps = parts.totalSteps } = given;
+    const { steps = totalSteps } = given;
     if (training)
       throw new EspalierError("AGENT_BUSY", `${kind}: this agent is training already`, {
         fix: "wait for its train() to end, or make another agent",
@@ -182,7 +187,7 @@ export function agentOf<T extends AgentTask, S>(parts: AgentParts<T, S>): Agent<
     const further = checkHooks(`${kind}.train`, typeof hooks === "function" ? hooks(own) : hooks);
     return {
       task: own,
-      config: { ...(parts.seed !== undefined && { seed: parts.seed }), onNonFinite, ...given.config, epochs },
+      config: { ...(ownSeed !== undefined && { seed: ownSeed }), onNonFinite, ...given.config, epochs },
       hooks: [...(parts.hooks?.(own) ?? []), ...further],
       ...(given.warn && { warn: given.warn }),
     };
@@ -202,7 +207,7 @@ export function agentOf<T extends AgentTask, S>(parts: AgentParts<T, S>): Agent<
     evaluate: async (evaluation = {}) => {
       checkOptions(`${kind}.evaluate`, evaluation, evaluationOptions);
       const { episodes = 20, seed = 0, deterministic = true, random = false } = evaluation;
-      const { maxLength, signal, lesson = evaluation.env ? undefined : parts.lesson } = evaluation;
+      const { maxLength, signal, lesson = evaluation.env ? undefined : options.lesson } = evaluation;
       const played = await playEpisodes({
         ...(random ? { player: "random" } : await playing(present())),
         env: evaluation.env ?? env,
@@ -223,9 +228,9 @@ export function agentOf<T extends AgentTask, S>(parts: AgentParts<T, S>): Agent<
         episodes: played,
       };
     },
-    actor: async (options = {}) => {
-      checkOptions(`${kind}.actor`, options, actorOptions);
-      return openActor({ engine, ...options, ...(await playing(made())) });
+    actor: async (given = {}) => {
+      checkOptions(`${kind}.actor`, given, actorOptions);
+      return openActor({ engine, ...given, ...(await playing(made())) });
     },
     get task() {
       return made();

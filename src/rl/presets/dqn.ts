@@ -79,13 +79,8 @@ export function dqn(options: DqnAgentOptions): Agent<DqnTask, DqnSettings> {
   }
   return agentOf({
     kind,
-    env: options.env,
+    options,
     settings,
-    totalSteps: settings.totalSteps,
-    engine: options.engine,
-    seed: options.seed,
-    lesson: options.lesson,
-    onNonFinite: options.onNonFinite,
     checkSteps: (steps) => checkLearns(settings, steps),
     begin: () => {
       const env = hostEnvironments(kind, options, settings.environments);

@@ -49,7 +49,7 @@ export function onPolicyAgent<S extends OnPolicySettings>(
   settings: S,
   learning: (epochs: number) => Pick<OnPolicyOptions, "losses" | "optimizer">,
 ): Agent<OnPolicyTask, S> {
-  const { env, engine, seed, lesson, curriculum, updateEpochs, segment, onNonFinite } = options;
+  const { curriculum, updateEpochs, segment } = options;
   placeOf(kind, options);
   const known = knownEnvironment(kind, options);
   if (known) {
@@ -73,13 +73,8 @@ export function onPolicyAgent<S extends OnPolicySettings>(
   };
   return agentOf({
     kind,
-    env,
+    options,
     settings,
-    totalSteps: settings.totalSteps,
-    engine,
-    seed,
-    lesson,
-    onNonFinite,
     begin: () => {
       const env = environmentsOf(kind, options, settings.environments);
       return {

@@ -77,7 +77,6 @@ const tuned: Readonly<Record<string, PpoSettings>> = {
   },
   "Acrobot-v1": {
     ...sb3,
-    totalSteps: 1_000_000,
     environments: 16,
     rolloutSteps: 256,
     updateEpochs: 4,
@@ -88,7 +87,6 @@ const tuned: Readonly<Record<string, PpoSettings>> = {
   },
   "MountainCar-v0": {
     ...sb3,
-    totalSteps: 1_000_000,
     environments: 16,
     rolloutSteps: 16,
     updateEpochs: 4,

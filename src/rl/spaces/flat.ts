@@ -6,6 +6,7 @@ import {
   boxSize,
   type Dict,
   flatSize,
+  leavesOf,
   partNames,
   partOf,
   type Space,
@@ -142,19 +143,14 @@ export function flatBounds(space: Space): {
 } {
   const size = flatSize(space);
   const [low, high] = [new Float32Array(size).fill(-most), new Float32Array(size).fill(most)];
-  const walk = (part: Space, from: number): number => {
-    if (part.kind === "dict")
-      return partNames(part).reduce((end, name) => walk(partOf(part, name), end), from);
-    const end = from + flatSize(part);
+  for (const { space: part, from, size } of leavesOf(space)) {
     // Choices are written as ones and zeros.
-    if (part.kind === "box")
-      for (let i = from; i < end; i++) {
-        low[i] = Math.max(-most, boundAt(part.low, i - from));
-        high[i] = Math.min(most, boundAt(part.high, i - from));
-      }
-    return end;
-  };
-  walk(space, 0);
+    if (part.kind !== "box") continue;
+    for (let i = 0; i < size; i++) {
+      low[from + i] = Math.max(-most, boundAt(part.low, i));
+      high[from + i] = Math.min(most, boundAt(part.high, i));
+    }
+  }
   const least = low.reduce((a, b) => Math.max(a, b), -most);
   const greatest = high.reduce((a, b) => Math.min(a, b), most);
   return { low, high, least, greatest };

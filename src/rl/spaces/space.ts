@@ -186,16 +186,43 @@ export function partNames(space: Dict): readonly string[] {
 /** The part of this name. */
 export const partOf = (space: Dict, name: string): Space => space.spaces[name] as Space;
 
-/** The spaces of a space that are no dicts, in the order in which they lie in a row. */
-const leavesOf = (space: Space): readonly Exclude<Space, Dict>[] =>
-  space.kind === "dict" ? partNames(space).flatMap((name) => leavesOf(partOf(space, name))) : [space];
+/** A part of a space that is no dict. */
+export interface Leaf {
+  readonly space: Exclude<Space, Dict>;
+  /** The names of the parts that it lies in, from the outermost on. */
+  readonly path: readonly string[];
+  /** Its first number in a row of observations, and how many it has there. */
+  readonly from: number;
+  readonly size: number;
+  /** The same in a row of actions. */
+  readonly action: number;
+  readonly actions: number;
+}
 
-/** The numbers of a space in a row: those of its boxes, and `ofChoices` of the options of its choices. */
-const lengthOf = (space: Space, ofChoices: (options: readonly number[]) => number): number =>
-  leavesOf(space).reduce(
-    (sum, leaf) => sum + (leaf.kind === "box" ? boxSize(leaf) : ofChoices(choiceGroups(leaf))),
-    0,
-  );
+const leaves = new WeakMap<Space, readonly Leaf[]>();
+
+/** The parts of a space that are no dicts, in the order in which they lie in a row. */
+export function leavesOf(space: Space): readonly Leaf[] {
+  const known = leaves.get(space);
+  if (known) return known;
+  const found: Leaf[] = [];
+  let [from, action] = [0, 0];
+  const walk = (part: Space, path: readonly string[]): void => {
+    if (part.kind === "dict") {
+      for (const name of partNames(part)) walk(partOf(part, name), [...path, name]);
+      return;
+    }
+    const options = choiceGroups(part);
+    const size = part.kind === "box" ? boxSize(part) : options.reduce((a, b) => a + b);
+    const actions = part.kind === "box" ? size : options.length;
+    found.push({ space: part, path, from, size, action, actions });
+    from += size;
+    action += actions;
+  };
+  walk(space, []);
+  leaves.set(space, found);
+  return found;
+}
 
 /**
  * The length of an observation of this space as a flat row: choices are one-hot, a box is its elements, a dict its parts
@@ -207,8 +234,7 @@ const lengthOf = (space: Space, ofChoices: (options: readonly number[]) => numbe
  * flatSize(dict({ camera: box({ shape: [8, 8] }), gear: discrete(5) })); // 69
  * ```
  */
-export const flatSize = (space: Space): number =>
-  lengthOf(space, (options) => options.reduce((a, b) => a + b));
+export const flatSize = (space: Space): number => leavesOf(space).reduce((sum, { size }) => sum + size, 0);
 
 /**
  * The length of an action of this space as a flat row: one number for each choice, and a box's elements.
@@ -219,7 +245,8 @@ export const flatSize = (space: Space): number =>
  * actionSize(multiDiscrete([5, 2])); // 2
  * ```
  */
-export const actionSize = (space: Space): number => lengthOf(space, (options) => options.length);
+export const actionSize = (space: Space): number =>
+  leavesOf(space).reduce((sum, { actions }) => sum + actions, 0);
 
 /**
  * The length of an action mask of this space: one number for every option, of all choices in a row.
@@ -230,15 +257,22 @@ export const actionSize = (space: Space): number => lengthOf(space, (options) =>
  * ```
  */
 export function choices(space: Space): number {
-  if (leavesOf(space).every((leaf) => leaf.kind !== "box")) return flatSize(space);
+  if (leavesOf(space).every((leaf) => leaf.space.kind !== "box")) return flatSize(space);
   throw new EspalierError("SPACE_UNSUPPORTED", "a box of actions has no choices that a mask could forbid", {
     fix: "leave the action mask out, or make the action space discrete",
   });
 }
 
 /** The number of options in each choice of an action space, in the order of masks. */
-export const choiceGroups = (space: Space): readonly number[] =>
-  leavesOf(space).flatMap((leaf) => {
-    if (leaf.kind === "box") return [];
-    return leaf.kind === "discrete" ? [leaf.n] : leaf.choices;
-  });
+export function choiceGroups(space: Space): readonly number[] {
+  switch (space.kind) {
+    case "discrete":
+      return [space.n];
+    case "multiDiscrete":
+      return space.choices;
+    case "box":
+      return [];
+    case "dict":
+      return leavesOf(space).flatMap((leaf) => choiceGroups(leaf.space));
+  }
+}

@@ -1,7 +1,7 @@
 import { EspalierError } from "../../core/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { readAction } from "../spaces/flat.ts";
-import { actionSize, boxSize, partNames, partOf, type Space, type SpaceValue } from "../spaces/space.ts";
+import { actionSize, type Leaf, leavesOf, type Space, type SpaceValue } from "../spaces/space.ts";
 
 /** Reads the action of an environment from its rows, as `step` takes it. A single choice is a number; all else is a new object. */
 export function actionReader(
@@ -20,38 +20,20 @@ export function actionReader(
 
 /** Describes what is wrong with the action at an index. */
 function actionFault(space: Space, actions: Float32Array, at: number): string | undefined {
-  switch (space.kind) {
-    case "discrete":
-      return choiceFault(actions[at] as number, space.n);
-    case "multiDiscrete":
-      for (let i = 0; i < space.choices.length; i++) {
-        const fault = choiceFault(actions[at + i] as number, space.choices[i] as number);
-        if (fault !== undefined) return fault;
-      }
-      return undefined;
-    case "box":
-      for (let i = 0; i < boxSize(space); i++) {
-        const value = actions[at + i] as number;
-        if (!Number.isFinite(value)) return `${value} at ${i}`;
-      }
-      return undefined;
-    case "dict": {
-      let from = at;
-      for (const name of partNames(space)) {
-        const part = partOf(space, name);
-        const fault = actionFault(part, actions, from);
-        if (fault !== undefined) return `${fault} in "${name}"`;
-        from += actionSize(part);
-      }
-      return undefined;
+  for (const { space: part, path, action, actions: count } of leavesOf(space))
+    for (let i = 0; i < count; i++) {
+      const fault = numberFault(part, i, actions[at + action + i] as number);
+      if (fault !== undefined) return [fault, ...path.toReversed().map((name) => `"${name}"`)].join(" in ");
     }
-  }
+  return undefined;
 }
 
-const choiceFault = (value: number, n: number): string | undefined =>
-  value >= 0 && value < n && Number.isInteger(value)
-    ? undefined
-    : `${value}, where a whole number from 0 to ${n - 1} is expected`;
+function numberFault(space: Leaf["space"], i: number, value: number): string | undefined {
+  if (space.kind === "box") return Number.isFinite(value) ? undefined : `${value} at ${i}`;
+  const n = space.kind === "discrete" ? space.n : (space.choices[i] as number);
+  if (value >= 0 && value < n && Number.isInteger(value)) return undefined;
+  return `${value}, where a whole number from 0 to ${n - 1} is expected`;
+}
 
 /** Refuses actions that are not in their space, apart from `ignored` rows. */
 export function checkActions(

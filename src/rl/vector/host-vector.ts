@@ -2,7 +2,6 @@ import { EspalierError, emitWarning } from "../../core/index.ts";
 import { hostRandom } from "../../engine/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import { meansAnother } from "../environments/registry.ts";
-import type { Space } from "../spaces/space.ts";
 import { checkActions } from "./actions.ts";
 import type { Description } from "./make-environments.ts";
 import { episodeKeys, type Memory, resultKeys } from "./memory.ts";
@@ -52,99 +51,70 @@ interface HostVectorOptions {
 }
 
 /** The vector of environments that run as ordinary code, in whatever threads. */
-export class HostVector implements RestartingVector {
-  readonly name: string;
-  readonly unlikeNamed: boolean;
-  readonly count: number;
-  readonly agents: number;
-  readonly rows: number;
-  readonly observationSpace: Space;
-  readonly actionSpace: Space;
-  readonly lessons: readonly string[] | undefined;
-  readonly observations: Float32Array;
-  readonly rewards: Float32Array;
-  readonly terminated: Uint8Array;
-  readonly truncated: Uint8Array;
-  readonly resets: Uint8Array;
-  readonly actionMasks: Uint8Array | undefined;
-  readonly nextLessons: Int32Array;
-  readonly restarts: Int32Array;
-  readonly #outputs: Memory;
-  readonly #stepper: Stepper;
-  readonly #onRestart: (error: EspalierError) => void;
-  readonly #actionSize: number;
-  readonly #isOver = (row: number): boolean => (this.terminated[row] || this.truncated[row]) !== 0;
-  #ended: EpisodeEnd[] = [];
-  #seed: number | undefined;
-  #step = 0;
+export function hostVector(options: HostVectorOptions): RestartingVector {
+  const { description, outputs, stepper, onRestart = warnOfRestart, make } = options;
+  const { name, observationSpace, actionSpace, agents, lessons, masked } = description;
+  const { observations, rewards, terminated, truncated, resets, nextLessons, restarts } = outputs;
+  const rows = rewards.length;
+  const actionSize = outputs.actions.length / rows;
+  let ended: EpisodeEnd[] = [];
+  let seed: number | undefined;
+  let steps = 0;
   /** Why it cannot step before it is reset or restored. */
-  #stopped: unknown = notReset();
-  #closed = false;
-  #warnedOfBounds = false;
-
-  constructor({ description, outputs, stepper, onRestart = warnOfRestart, make }: HostVectorOptions) {
-    this.name = description.name;
-    this.unlikeNamed = typeof make !== "string" && meansAnother(description.name, make);
-    this.count = outputs.lengths.length;
-    this.agents = description.agents;
-    this.rows = outputs.rewards.length;
-    this.observationSpace = description.observationSpace;
-    this.actionSpace = description.actionSpace;
-    this.lessons = description.lessons;
-    this.observations = outputs.observations;
-    this.rewards = outputs.rewards;
-    this.terminated = outputs.terminated;
-    this.truncated = outputs.truncated;
-    this.resets = outputs.resets;
-    this.actionMasks = description.masked ? outputs.actionMasks : undefined;
-    this.nextLessons = outputs.nextLessons;
-    this.restarts = outputs.restarts;
-    this.#outputs = outputs;
-    this.#stepper = stepper;
-    this.#onRestart = onRestart;
-    this.#actionSize = outputs.actions.length / this.rows;
-  }
-
-  reset(seed: number): void {
-    this.#checkOpen();
-    // An invalid seed is refused before anything changes.
-    environmentSeed(seed, 0, 0);
-    this.#stepper.revive();
-    this.#seed = seed;
-    this.#step = 0;
-    this.#ended = [];
-    this.#stepper.infos.take();
-    this.restarts.fill(0);
-    for (const part of this.#stepper.parts) for (let i = 0; i < part.count; i++) this.#writeSeeds(part, i, 0);
-    this.#stopped = undefined;
-    this.#guard(() => this.#stepper.begin());
-  }
-
-  step(actions: Float32Array): void {
-    this.#checkOpen();
-    if (this.#stopped !== undefined) throw this.#stopped;
-    checkActions(this.actionSpace, this.#actionSize, actions, this.rows, this.#isOver);
-    this.#step++;
-    this.#actions = actions;
-    this.#guard(this.#stepAll);
-    this.#collectEnded();
-  }
-
-  #actions: Float32Array = new Float32Array();
+  let stopped: unknown = notReset();
+  let closed = false;
+  let warnedOfBounds = false;
   // Made once, because a step allocates nothing.
-  readonly #stepAll = (): void => {
-    for (const { memory } of this.#stepper.parts) memory.step[0] = this.#step;
-    this.#stepper.step(this.#actions);
+  let given: Float32Array = new Float32Array();
+  const isOver = (row: number): boolean => (terminated[row] || truncated[row]) !== 0;
+  const stepAll = (): void => {
+    for (const { memory } of stepper.parts) memory.step[0] = steps;
+    stepper.step(given);
   };
 
-  #collectEnded(): void {
-    const { agents, terminated, truncated } = this;
-    for (const { first, count, memory } of this.#stepper.parts)
+  const checkOpen = (): void => {
+    if (!closed) return;
+    throw new EspalierError("ENVIRONMENT_CLOSED", `the vector of ${name} has been closed`, {
+      fix: "make another one",
+    });
+  };
+  const writeSeeds = ({ first, memory }: VectorPart, i: number, again: number): void => {
+    memory.seeds[2 * i] = environmentSeed(seed as number, first + i, again);
+    memory.seeds[2 * i + 1] = environmentSeed(seed as number, first + i, again + 1);
+  };
+  const reportRestarts = (): void => {
+    for (const { index, error } of stepper.restarts.splice(0)) {
+      const part = stepper.parts.find(({ first, count }) => index < first + count) as VectorPart;
+      restarts[index] = part.memory.restarts[index - part.first] as number;
+      writeSeeds(part, index - part.first, restarts[index] as number);
+      onRestart(error);
+    }
+  };
+  /** Warns once, however many threads found one. */
+  const reportOutOfBounds = (): void => {
+    const [text] = stepper.outOfBounds.splice(0);
+    if (!warnedOfBounds && text) emitWarning(text, "OBSERVATION_OUTSIDE");
+    warnedOfBounds = true;
+  };
+  /** Runs `work`. After an error the environments' states are undefined: it is raised again until a reset or restore. */
+  const guard = (work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      stopped = error;
+      throw error;
+    } finally {
+      if (stepper.restarts.length > 0) reportRestarts();
+      if (stepper.outOfBounds.length > 0) reportOutOfBounds();
+    }
+  };
+  const collectEnded = (): void => {
+    for (const { first, count, memory } of stepper.parts)
       for (let i = 0; i < count; i++) {
         const row = (first + i) * agents;
         if (!terminated[row] && !truncated[row]) continue;
         for (let agent = 0; agent < agents; agent++)
-          this.#ended.push({
+          ended.push({
             environment: first + i,
             agent,
             return: memory.returns[i * agents + agent] as number,
@@ -153,99 +123,93 @@ export class HostVector implements RestartingVector {
             terminated: terminated[row] === 1,
           });
       }
-  }
+  };
 
-  ended(): readonly EpisodeEnd[] {
-    if (this.#ended.length === 0) return none;
-    const ended = this.#ended;
-    this.#ended = [];
-    return ended;
-  }
-
-  infos(): Readonly<Record<string, number>> {
-    return this.#stepper.infos.take();
-  }
-
-  getState(): StateTree {
-    this.#checkOpen();
-    const begun = this.#seed !== undefined;
-    if (begun && this.#stopped !== undefined) throw this.#stopped;
-    const infos = this.#stepper.infos.getState();
-    return {
-      name: this.name,
-      seed: this.#seed ?? null,
-      step: this.#step,
-      ended: this.#ended.map((end) => ({ ...end })),
-      ...(infos !== undefined && { infos }),
-      rows: packRows(this.#outputs, this.#stepper.parts),
-      environments: begun ? this.#stepper.states() : [],
-    };
-  }
-
-  setState(state: StateTree): void {
-    this.#checkOpen();
-    const { seed, step, ended, infos, rows, environments } = checkState(state, this.name, this.#outputs);
-    this.#stepper.revive();
-    this.#seed = seed ?? undefined;
-    this.#step = step;
-    this.#ended = ended.map((end) => ({ ...end }));
-    this.#stepper.infos.setState(infos);
-    unpackRows(rows, this.#outputs, this.#stepper.parts);
-    this.#stopped = seed === null ? notReset() : undefined;
-    if (seed === null) return;
-    for (const part of this.#stepper.parts) {
-      part.memory.step[0] = step;
-      for (let i = 0; i < part.count; i++) this.#writeSeeds(part, i, part.memory.restarts[i] as number);
-    }
-    this.#guard(() => this.#stepper.restore(environments));
-  }
-
-  close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#stepper.close();
-  }
-
-  /** Runs `work`. After an error the environments' states are undefined: it is raised again until a reset or restore. */
-  #guard(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.#stopped = error;
-      throw error;
-    } finally {
-      if (this.#stepper.restarts.length > 0) this.#reportRestarts();
-      if (this.#stepper.outOfBounds.length > 0) this.#reportOutOfBounds();
-    }
-  }
-
-  #reportRestarts(): void {
-    for (const { index, error } of this.#stepper.restarts.splice(0)) {
-      const part = this.#stepper.parts.find(({ first, count }) => index < first + count) as VectorPart;
-      this.restarts[index] = part.memory.restarts[index - part.first] as number;
-      this.#writeSeeds(part, index - part.first, this.restarts[index] as number);
-      this.#onRestart(error);
-    }
-  }
-
-  /** Warns once, however many threads found one. */
-  #reportOutOfBounds(): void {
-    const [text] = this.#stepper.outOfBounds.splice(0);
-    if (!this.#warnedOfBounds && text) emitWarning(text, "OBSERVATION_OUTSIDE");
-    this.#warnedOfBounds = true;
-  }
-
-  #writeSeeds({ first, memory }: VectorPart, i: number, restarts: number): void {
-    memory.seeds[2 * i] = environmentSeed(this.#seed as number, first + i, restarts);
-    memory.seeds[2 * i + 1] = environmentSeed(this.#seed as number, first + i, restarts + 1);
-  }
-
-  #checkOpen(): void {
-    if (!this.#closed) return;
-    throw new EspalierError("ENVIRONMENT_CLOSED", `the vector of ${this.name} has been closed`, {
-      fix: "make another one",
-    });
-  }
+  return {
+    name,
+    unlikeNamed: typeof make !== "string" && meansAnother(name, make),
+    count: outputs.lengths.length,
+    agents,
+    rows,
+    observationSpace,
+    actionSpace,
+    lessons,
+    observations,
+    rewards,
+    terminated,
+    truncated,
+    resets,
+    actionMasks: masked ? outputs.actionMasks : undefined,
+    nextLessons,
+    restarts,
+    reset: (from) => {
+      checkOpen();
+      // An invalid seed is refused before anything changes.
+      environmentSeed(from, 0, 0);
+      stepper.revive();
+      seed = from;
+      steps = 0;
+      ended = [];
+      stepper.infos.take();
+      restarts.fill(0);
+      for (const part of stepper.parts) for (let i = 0; i < part.count; i++) writeSeeds(part, i, 0);
+      stopped = undefined;
+      guard(() => stepper.begin());
+    },
+    step: (actions) => {
+      checkOpen();
+      if (stopped !== undefined) throw stopped;
+      checkActions(actionSpace, actionSize, actions, rows, isOver);
+      steps++;
+      given = actions;
+      guard(stepAll);
+      collectEnded();
+    },
+    ended: () => {
+      if (ended.length === 0) return none;
+      const taken = ended;
+      ended = [];
+      return taken;
+    },
+    infos: () => stepper.infos.take(),
+    getState: () => {
+      checkOpen();
+      const begun = seed !== undefined;
+      if (begun && stopped !== undefined) throw stopped;
+      const infos = stepper.infos.getState();
+      return {
+        name,
+        seed: seed ?? null,
+        step: steps,
+        ended: ended.map((end) => ({ ...end })),
+        ...(infos !== undefined && { infos }),
+        rows: packRows(outputs, stepper.parts),
+        environments: begun ? stepper.states() : [],
+      };
+    },
+    setState: (state) => {
+      checkOpen();
+      const saved = checkState(state, name, outputs);
+      stepper.revive();
+      seed = saved.seed ?? undefined;
+      steps = saved.step;
+      ended = saved.ended.map((end) => ({ ...end }));
+      stepper.infos.setState(saved.infos);
+      unpackRows(saved.rows, outputs, stepper.parts);
+      stopped = seed === undefined ? notReset() : undefined;
+      if (seed === undefined) return;
+      for (const part of stepper.parts) {
+        part.memory.step[0] = steps;
+        for (let i = 0; i < part.count; i++) writeSeeds(part, i, part.memory.restarts[i] as number);
+      }
+      guard(() => stepper.restore(saved.environments));
+    },
+    close: () => {
+      if (closed) return;
+      closed = true;
+      stepper.close();
+    },
+  };
 }
 
 const none: readonly EpisodeEnd[] = Object.freeze([]);

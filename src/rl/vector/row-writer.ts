@@ -6,8 +6,8 @@ import {
   box,
   choiceGroups,
   flatSize,
-  partNames,
-  partOf,
+  type Leaf,
+  leavesOf,
   type Space,
   type SpaceValue,
 } from "../spaces/space.ts";
@@ -198,14 +198,8 @@ const boundText = (bound: number | undefined): string =>
 
 /** Names the number at `k` of a flat row: its index in a box, and the parts of dicts it is in. */
 function positionIn(space: Space, k: number): string {
-  if (space.kind !== "dict") return ` at ${k}`;
-  let from = 0;
-  for (const name of partNames(space)) {
-    const part = partOf(space, name);
-    if (k < from + flatSize(part)) return ` in "${name}"${positionIn(part, k - from)}`;
-    from += flatSize(part);
-  }
-  return "";
+  const { path, from } = leavesOf(space).findLast((leaf) => leaf.from <= k) as Leaf;
+  return `${path.map((name) => ` in "${name}"`).join("")} at ${k - from}`;
 }
 
 /** Checks the action masks that environments return and writes them to rows. */

@@ -3,7 +3,7 @@ import type { StateTree } from "../../state/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { makeEnvironment } from "../environments/registry.ts";
 import { type FailurePolicy, failurePolicies } from "./failure.ts";
-import { HostVector, InfoSums, type Restart, type Stepper } from "./host-vector.ts";
+import { hostVector, InfoSums, type Restart, type Stepper } from "./host-vector.ts";
 import { makeEnvironments } from "./make-environments.ts";
 import { ownMemory, sizesOf } from "./memory.ts";
 import { EnvironmentRows, type RowsOptions } from "./rows.ts";
@@ -67,7 +67,7 @@ export function vectorEnvironment(options: VectorEnvironmentOptions): Restarting
   const memory = ownMemory(sizesOf(description, count));
   const policies = failurePolicies(onFailure, count);
   const stepper = new RowStepper({ description, memory, environments, make, policies });
-  return new HostVector({ description, outputs: memory, stepper, onRestart, make: given });
+  return hostVector({ description, outputs: memory, stepper, onRestart, make: given });
 }
 
 /** Steps environments in this thread. */

@@ -1,16 +1,18 @@
-import { badOption, shown } from "../../../core/index.ts";
+import { type Options, option, resolveOptions } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import { box, boxSize } from "../../spaces/space.ts";
 import type { Environment } from "../environment.ts";
 import { forAgents, type Seen, unfit, wrap } from "./wrap.ts";
 
-/** Options of wrappers that normalise. */
-export interface NormalizeOptions {
+const observationRows = {
   /** Added to variances, so that nothing is divided by 0. Default: 1e-8. */
-  readonly epsilon?: number;
+  epsilon: option.number({ min: 0, default: 1e-8 }),
   /** Updates mean and variance; false for evaluation. Default: true. */
-  readonly update?: boolean;
-}
+  update: option.flag({ default: true }),
+};
+
+/** Options of {@link normalizeObservations}. */
+export interface NormalizeObservationsOptions extends Options<typeof observationRows> {}
 
 /**
  * Subtracts the running mean from observations and divides by their running deviation, as Gymnasium's
@@ -21,8 +23,11 @@ export interface NormalizeOptions {
  * const environment = normalizeObservations(makeEnvironment("Pendulum-v1"));
  * ```
  */
-export function normalizeObservations(environment: Environment, options: NormalizeOptions = {}): Environment {
-  const { epsilon = 1e-8, update = true } = options;
+export function normalizeObservations(
+  environment: Environment,
+  options: NormalizeObservationsOptions = {},
+): Environment {
+  const { epsilon, update } = resolveOptions("normalizeObservations", options, observationRows);
   const space = environment.observationSpace;
   if (space.kind !== "box") throw unfit("normalizeObservations", environment, "observations", space);
   const moments = new RunningMoments(boxSize(space));
@@ -46,11 +51,14 @@ export function normalizeObservations(environment: Environment, options: Normali
   });
 }
 
-/** Options of {@link normalizeRewards}. */
-export interface NormalizeRewardsOptions extends NormalizeOptions {
+const rewardRows = {
+  ...observationRows,
   /** The discount of the sum. Default: 0.99. */
-  readonly gamma?: number;
-}
+  gamma: option.number({ min: 0, max: 1, default: 0.99 }),
+};
+
+/** Options of {@link normalizeRewards}. */
+export interface NormalizeRewardsOptions extends Options<typeof rewardRows> {}
 
 /**
  * Divides rewards by the running deviation of their discounted sum, as Gymnasium's NormalizeReward does: the sum is of
@@ -65,9 +73,7 @@ export function normalizeRewards(
   environment: Environment,
   options: NormalizeRewardsOptions = {},
 ): Environment {
-  const { gamma = 0.99, epsilon = 1e-8, update = true } = options;
-  if (!(gamma >= 0 && gamma <= 1))
-    throw badOption("normalizeRewards", `gamma is ${shown(gamma)}`, "give a number from 0 to 1");
+  const { gamma, epsilon, update } = resolveOptions("normalizeRewards", options, rewardRows);
   const moments = new RunningMoments(1);
   const sums = new Float64Array(environment.agents ?? 1);
   return wrap(environment, {

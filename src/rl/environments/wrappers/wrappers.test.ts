@@ -223,6 +223,9 @@ describe("wrappers", () => {
       );
     expect(() => clipActions(cartPole())).toThrow(expect.objectContaining({ code: "SPACE_UNSUPPORTED" }));
     expect(() => normalizeRewards(makeEcho(), { gamma: 2 })).toThrow(/gamma is 2/);
+    const misspelt = { updates: false };
+    for (const wrap of [normalizeObservations, normalizeRewards])
+      expect(() => wrap(makeEcho(), misspelt)).toThrow(expect.objectContaining({ code: "OPTION_UNKNOWN" }));
   });
 
   it("that are not to update keep their moments", () => {

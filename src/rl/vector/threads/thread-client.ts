@@ -17,17 +17,10 @@ import {
   statuses,
   type ThreadData,
   type ThreadMessage,
-  type ThreadSource,
   WORDS,
 } from "./protocol.ts";
 
-export interface ThreadOptions {
-  readonly source: ThreadSource;
-  /** Index in the vector of the thread's first environment. */
-  readonly first: number;
-  readonly count: number;
-  /** Failure policies of these environments. */
-  readonly policies: Uint8Array;
+export interface ThreadOptions extends Pick<ThreadData, "source" | "first" | "count" | "policies"> {
   /** In milliseconds. */
   readonly timeout: number;
 }

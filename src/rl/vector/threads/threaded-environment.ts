@@ -8,7 +8,7 @@ import {
 } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import { failurePolicies } from "../failure.ts";
-import { HostVector, InfoSums, type Restart, type Stepper } from "../host-vector.ts";
+import { hostVector, InfoSums, type Restart, type Stepper } from "../host-vector.ts";
 import { checkAlike, type Description } from "../make-environments.ts";
 import { type Memory, ownMemory, resultKeys, sizesOf } from "../memory.ts";
 import type { RestartingVector } from "../vector.ts";
@@ -93,7 +93,7 @@ export function threadedEnvironment(options: ThreadedEnvironmentOptions): Restar
     }),
   );
   const { description, outputs } = stepper;
-  return new HostVector({ description, outputs, stepper, onRestart, make });
+  return hostVector({ description, outputs, stepper, onRestart, make });
 }
 
 /** The source that `make` means; undefined if it means none. */
