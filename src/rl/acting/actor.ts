@@ -1,7 +1,7 @@
 import { openCheckpoint } from "../../checkpoint/index.ts";
-import { checkOptions, EspalierError, type Options, option } from "../../core/index.ts";
+import { checkOptions, EspalierError, type Options, option, required } from "../../core/index.ts";
 import { hostRandom } from "../../engine/index.ts";
-import { type EnvironmentSource, spacesOf } from "../environments/registry.ts";
+import { spacesOf } from "../environments/registry.ts";
 import { describedIn, type Player, type PlayerState, playerIn } from "../evaluation/player.ts";
 import { hasMasks, policySteps } from "../evaluation/policy-steps.ts";
 import * as rows from "../option-rows.ts";
@@ -10,14 +10,6 @@ import { readAction } from "../spaces/flat.ts";
 import { actionSize, type SpaceValue } from "../spaces/space.ts";
 import { ownMemory, sizesOf } from "../vector/memory.ts";
 import { RowWriter } from "../vector/row-writer.ts";
-
-/** Options of {@link openActor}. */
-export interface OpenActorOptions extends ActorOptions {
-  /** `task.player`. */
-  readonly player: Player;
-  /** States of the components that the player reads: of a snapshot, or of a checkpoint. */
-  readonly state: PlayerState;
-}
 
 /**
  * A trained policy for use in a game, a simulation, behind a server. `A` is the type of its actions: a number for
@@ -53,6 +45,17 @@ export const actorOptions = {
 /** Options of actors. */
 export interface ActorOptions extends Options<typeof actorOptions> {}
 
+const openOptions = {
+  ...actorOptions,
+  /** `task.player`. */
+  player: required(option.anything<Player>("task.player")),
+  /** States of the components that the player reads: of a snapshot, or of a checkpoint. */
+  state: required(option.anything<PlayerState>("states of components by name")),
+};
+
+/** Options of {@link openActor}. */
+export interface OpenActorOptions extends Options<typeof openOptions> {}
+
 /**
  * Opens a policy with the parameters of a run. `agent.actor()` and `loadActor` are shorter.
  *
@@ -66,11 +69,7 @@ export interface ActorOptions extends Options<typeof actorOptions> {}
 export async function openActor<A extends SpaceValue = SpaceValue>(
   options: OpenActorOptions,
 ): Promise<Actor<A>> {
-  checkOptions(kind, options, {
-    ...actorOptions,
-    player: option.anything<Player>("task.player"),
-    state: option.anything<PlayerState>("states of components by name"),
-  });
+  checkOptions(kind, options, openOptions);
   const { player, state, deterministic = true, seed = 0, engine } = options;
   const { policy } = player;
   const { observationSpace, actionSpace } = policy;
@@ -88,7 +87,8 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
   };
   const size = actionSize(actionSpace);
   const steps = await policySteps({ player, state, rows: count, deterministic, engine });
-  const draws = new Draws(seed);
+  const key = hostRandom.hostKey(seed);
+  let drawn = 0;
 
   const actAll: Actor<A>["actAll"] = (observations, actionMasks = []) => {
     if (observations?.length !== count)
@@ -108,7 +108,7 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
           { fix: "give observations as the environment that it was trained on does" },
         );
     });
-    if (!deterministic) draws.into(keys);
+    if (!deterministic) keys.set(hostRandom.hostBits(hostRandom.hostFoldIn(key, drawn++), keys.length));
     const actions = steps.actNow(inputs);
     memory.resets.fill(0);
     return observations.map((_, row) => readAction(actionSpace, actions, row * size) as A);
@@ -134,25 +134,14 @@ export async function openActor<A extends SpaceValue = SpaceValue>(
   };
 }
 
-/** Keys of consecutive steps. */
-class Draws {
-  readonly #key: Uint32Array;
-  #steps = 0;
-
-  constructor(seed: number) {
-    this.#key = hostRandom.hostKey(seed);
-  }
-
-  into(keys: Uint32Array): void {
-    keys.set(hostRandom.hostBits(hostRandom.hostFoldIn(this.#key, this.#steps++), keys.length));
-  }
-}
+const loadOptions = {
+  ...actorOptions,
+  /** The environment of the training, for checkpoints of tasks whose settings have no spaces. */
+  env: rows.source,
+};
 
 /** Options of {@link loadActor}. */
-export interface LoadActorOptions extends ActorOptions {
-  /** The environment of the training, for checkpoints of tasks whose settings have no spaces. */
-  readonly env?: EnvironmentSource;
-}
+export interface LoadActorOptions extends Options<typeof loadOptions> {}
 
 /**
  * Loads the policy of a checkpoint by a path, a `file:` URI or `s3://bucket/prefix`; of a directory of checkpoints,
@@ -168,10 +157,7 @@ export async function loadActor<A extends SpaceValue = SpaceValue>(
   address: string | URL,
   options: LoadActorOptions = {},
 ): Promise<Actor<A>> {
-  checkOptions("loadActor", options, {
-    ...actorOptions,
-    env: rows.source,
-  });
+  checkOptions("loadActor", options, loadOptions);
   const { env, ...rest } = options;
   const checkpoint = await openCheckpoint(address);
   const described = describedIn(checkpoint);

@@ -198,14 +198,6 @@ class LearningProgress implements Curriculum {
 export const learningProgressCurriculum = (options: LearningProgressOptions): Curriculum =>
   new LearningProgress(options);
 
-/** The constants of the formulas. */
-interface ProgressNumbers {
-  readonly baseline: number;
-  readonly smoothing: number;
-  readonly bonus: number;
-  readonly least: number;
-}
-
 /** A score from 0 to 1 as it is averaged: 0 at the baseline, 1 at 1. */
 export const normalised = (score: number, baseline: number): number =>
   (Math.min(Math.max(score, 0), 1) - baseline) / (1 - baseline);
@@ -220,8 +212,11 @@ export function reweighted(x: number, smoothing: number): number {
 }
 
 /** max(|fast - slow| + bonus max(fast, 0), least), of averages that have been reweighted. */
-export function rawProgress(fast: number, slow: number, numbers: ProgressNumbers): number {
-  const { smoothing, bonus, least } = numbers;
+export function rawProgress(
+  fast: number,
+  slow: number,
+  { smoothing, bonus, least }: Pick<Settings<typeof optionTable>, "smoothing" | "bonus" | "least">,
+): number {
   const [quick, steady] = [reweighted(fast, smoothing), reweighted(slow, smoothing)];
   return Math.max(Math.abs(quick - steady) + bonus * Math.max(quick, 0), least);
 }

@@ -276,14 +276,8 @@ class LessonCurriculum implements Curriculum {
 export const lessonCurriculum = (options: LessonCurriculumOptions): Curriculum =>
   new LessonCurriculum(settingsOf(options));
 
-/** A lesson and those it comes after, by name. */
-interface Ordered {
-  readonly name: string;
-  readonly after?: readonly string[] | undefined;
-}
-
 /** For every lesson the indices of those it comes after. Refuses unknown names and cycles. */
-function dependenciesOf(lessons: readonly Ordered[]): readonly (readonly number[])[] {
+function dependenciesOf(lessons: readonly Lesson[]): readonly (readonly number[])[] {
   const names = lessons.map(({ name }) => name);
   const dependencies = lessons.map(({ name, after = [] }) =>
     [...new Set(after)].map((before) => {
@@ -357,18 +351,12 @@ class LessonRecord {
   }
 }
 
-/** The numbers of a lesson that decide its share. */
-interface LessonStanding {
-  readonly score: number;
-  readonly episodes: number;
-}
-
 /**
  * Shares of lessons: w = max(0, 4s - 4s^2) (1 + e^(-fading n)), normalised, raised to the floor, and normalised again.
  * Half-learned lessons come most often, and new ones more often than old ones.
  */
 export function lessonShares(
-  lessons: readonly LessonStanding[],
+  lessons: readonly { readonly score: number; readonly episodes: number }[],
   fading: number,
   floor: number,
 ): readonly number[] {

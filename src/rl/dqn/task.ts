@@ -13,11 +13,10 @@ import {
   type Setting,
   type Settings,
   type Span,
-  type Task,
   type TrainerHook,
 } from "../../trainer/index.ts";
 import { lessonOf, warnOfOneLesson } from "../environments/environment.ts";
-import { environmentSetting, type Player, spacesSetting } from "../evaluation/player.ts";
+import { type AgentTask, environmentSetting, spacesSetting } from "../evaluation/player.ts";
 import { type ReplayBuffer, replayBuffer } from "../experience/replay-buffer.ts";
 import { type ActionValues, type TransitionTargets, tdLoss } from "../losses/td.ts";
 import { RolloutStatsSlot } from "../on-policy/report.ts";
@@ -26,17 +25,9 @@ import { countedKey, type DqnKeys, TransitionCollector, transitionFields } from 
 import { actionValues, learnProgram, type Transitions, valueAt } from "./learn.ts";
 import { type DqnOptions, type DqnTaskSettings, dqnSettings, kind, valuePolicyFor } from "./options.ts";
 
-/** A task that learns action values from a replay buffer. */
-export interface DqnTask extends Task {
-  readonly policy: Policy;
-  /** Plays episodes with this task's policy, given a snapshot: the most likely action is the most valuable one. */
-  readonly player: Player;
-  /** The parameters now. Training that goes on does not change them. */
-  readonly params: Params<Tensor>;
+/** A task that learns action values from a replay buffer. Its policy's most likely action is the most valuable one. */
+export interface DqnTask extends AgentTask {
   readonly buffer: ReplayBuffer;
-  /** Agent steps of an epoch. */
-  readonly samplesPerEpoch: number;
-  close(): void;
 }
 
 /**

@@ -26,12 +26,6 @@ import { type EnvironmentRandom, SeededRandom } from "./random.ts";
 /** A list with an entry per agent if `agents` is given, else a single value. */
 export type PerAgent<N extends number | undefined, T> = N extends number ? readonly T[] : T;
 
-/** Options of {@link Definition.initial}. */
-export interface InitialOptions {
-  /** Index of the lesson. */
-  readonly lesson: number;
-}
-
 /** The result of a definition's `step`. */
 export interface StepOutcome<State, N extends number | undefined = undefined> {
   readonly state: State;
@@ -59,8 +53,8 @@ export interface Definition<
   readonly lessons?: readonly string[];
   /** Steps after which an episode is truncated. Default: never. */
   readonly timeLimit?: number;
-  /** The first state of an episode. */
-  initial(random: EnvironmentRandom, options: InitialOptions): State;
+  /** The first state of an episode. `lesson` is the index of its lesson. */
+  initial(random: EnvironmentRandom, options: { readonly lesson: number }): State;
   /** The result of an action. It may change the given state and return it, or return another. */
   step(state: State, action: PerAgent<N, ValueIn<A>>, random: EnvironmentRandom): StepOutcome<State, N>;
   /** The observation of a state. It is copied. */
@@ -241,13 +235,7 @@ function environmentOf(definition: Definition<unknown>): Environment {
 
 type Reward = number | readonly number[];
 
-/** Checks and copies the values that pass between a definition and its caller. */
-interface Checks {
-  action(action: Values): Values;
-  observation(observed: Values): Values;
-  reward(reward: Reward): Reward;
-  mask(allowed: ArrayLike<number | boolean>): Uint8Array;
-}
+type Checks = ReturnType<typeof checksOfOne>;
 
 type Checked = Pick<Definition<unknown>, "name" | "observation" | "action"> & {
   readonly agents?: number | undefined;
@@ -284,7 +272,8 @@ function checksOf(definition: Checked): Checks {
   };
 }
 
-function checksOfOne({ name, observation, action, agents = 1 }: Checked): Checks {
+/** Checks and copies the values that pass between a definition and its caller. */
+function checksOfOne({ name, observation, action, agents = 1 }: Checked) {
   const badObservation: DefinitionFault = (why) =>
     new EspalierError("ENVIRONMENT_INVALID", `${name}: an observation is not of its space: ${why}`, {
       fix: "let observe return what the observation space describes, or describe what it returns",
@@ -294,15 +283,15 @@ function checksOfOne({ name, observation, action, agents = 1 }: Checked): Checks
       fix: "give an action that the action space describes",
     });
   return {
-    action: (value) => takeValue(action, value as SpaceValue, badAction),
-    observation: (value) => takeValue(observation, value as SpaceValue, badObservation),
-    reward: (reward) => {
+    action: (value: Values): Values => takeValue(action, value as SpaceValue, badAction),
+    observation: (value: Values): Values => takeValue(observation, value as SpaceValue, badObservation),
+    reward: (reward: Reward): Reward => {
       if (typeof reward === "number" && !Number.isNaN(reward)) return reward;
       throw new EspalierError("ENVIRONMENT_INVALID", `${name}: a reward is ${shown(reward)}`, {
         fix: "let step return a number as reward",
       });
     },
-    mask: (allowed) => {
+    mask: (allowed: ArrayLike<number | boolean>): Uint8Array => {
       const mask = Uint8Array.from(allowed, (one) => (one ? 1 : 0));
       if (mask.length === agents * choices(action)) return mask;
       throw new EspalierError(

@@ -1,6 +1,7 @@
 import { badOption, didYouMean, EspalierError, isPlainObject, shown } from "../../core/index.ts";
 import type { HostArray } from "../../engine/index.ts";
 import type { StateTree } from "../../state/index.ts";
+import { valueKind } from "../spaces/contains.ts";
 import type { Space, SpaceValue } from "../spaces/space.ts";
 
 /** Options of `reset`. */
@@ -93,19 +94,16 @@ export type DrawnShape =
       readonly filled?: boolean;
     };
 
-/** A fault of a result, and how to fix it. */
-interface ResultFault {
+/** A fault of a value that an environment returned, and how to fix it. */
+export interface Fault {
   readonly what: string;
   readonly fix: string;
+  readonly cause?: unknown;
 }
 
 /** Describes a value that was given in place of an expected one. */
-export function kindOf(given: unknown): string {
-  if (isPromise(given)) return "a promise: environments are synchronous";
-  if (Array.isArray(given)) return "a list";
-  if (ArrayBuffer.isView(given)) return `a ${given.constructor.name}`;
-  return typeof given === "object" && given !== null ? "an object" : String(given);
-}
+export const kindOf = (given: unknown): string =>
+  isPromise(given) ? "a promise: environments are synchronous" : valueKind(given);
 
 export const isPromise = (given: unknown): boolean =>
   typeof (given as { readonly then?: unknown } | null | undefined)?.then === "function";
@@ -116,7 +114,7 @@ const wanted = {
 } as const;
 
 /** The fault of a result that is not an object with an observation, if it has one. */
-export function resultFault(during: "reset" | "step", given: unknown): ResultFault | undefined {
+export function resultFault(during: "reset" | "step", given: unknown): Fault | undefined {
   if ((given as { readonly observation?: unknown } | undefined)?.observation !== undefined) return undefined;
   const kind = kindOf(given);
   return {

@@ -117,13 +117,14 @@ const elsewhere =
   "names that are registered in one thread or process are not known in another: give { module, name }, the file that exports a function that makes it";
 
 /** True if this name leads to other environments than those that `make` makes, which may be wrapped ones. */
-export function meansAnother(name: string, make: unknown): boolean {
-  const entry = Object.hasOwn(builtIn, name) ? builtIn[name] : registered.get(name);
-  return entry !== undefined && entry.make !== make;
-}
+export const meansAnother = (name: string, make: unknown): boolean =>
+  (knownEntry(name)?.make ?? make) !== make;
+
+const knownEntry = (name: string): EnvironmentEntry | undefined =>
+  Object.hasOwn(builtIn, name) ? builtIn[name] : registered.get(name);
 
 function entryOf(name: string): EnvironmentEntry {
-  const entry = Object.hasOwn(builtIn, name) ? builtIn[name] : registered.get(name);
+  const entry = knownEntry(name);
   if (entry) return entry;
   const names = environmentNames();
   throw new EspalierError(

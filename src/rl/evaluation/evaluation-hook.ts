@@ -7,7 +7,6 @@ import {
   outputPath,
   required,
   resolveOptions,
-  type Settings,
 } from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
@@ -100,11 +99,7 @@ const optionTable = {
 export interface EvaluationHookOptions extends Options<typeof optionTable> {}
 
 /** Options with their defaults. */
-export interface EvaluationSettings extends Settings<typeof optionTable> {
-  readonly on: EvaluationEvent;
-  readonly replays: Settings<typeof replayTable> | undefined;
-  readonly onFailure: NonNullable<TrainerHook["onFailure"]>;
-}
+export type EvaluationSettings = ReturnType<typeof settingsOf>;
 
 /**
  * Plays episodes with the policy now and then and reports its scores: in the slot `evaluationScores`, from where
@@ -178,7 +173,7 @@ export function evaluationHook(options: EvaluationHookOptions): TrainerHook {
   };
 }
 
-function settingsOf(options: EvaluationHookOptions): EvaluationSettings {
+function settingsOf(options: EvaluationHookOptions) {
   const kind = "evaluationHook";
   const given = resolveOptions(kind, options, optionTable);
   const { schedule, queue, store, replays, mode, primary } = given;
@@ -213,7 +208,7 @@ function settingsOf(options: EvaluationHookOptions): EvaluationSettings {
   };
 }
 
-function replaysOf(given: ReplayOptions): EvaluationSettings["replays"] {
+function replaysOf(given: ReplayOptions) {
   const replays = resolveOptions("evaluationHook: replays", given, replayTable);
   return { ...replays, directory: outputPath(replays.directory) };
 }

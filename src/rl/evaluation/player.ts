@@ -1,7 +1,9 @@
 import type { Checkpoint } from "../../checkpoint/index.ts";
 import { EspalierError, isPlainObject } from "../../core/index.ts";
+import type { Tensor } from "../../engine/index.ts";
+import type { Params } from "../../nn/index.ts";
 import type { StateTree } from "../../state/index.ts";
-import type { Setting } from "../../trainer/index.ts";
+import type { Setting, Task } from "../../trainer/index.ts";
 import type { EnvironmentSource } from "../environments/registry.ts";
 import { storedPolicy } from "../policies/build.ts";
 import type { Policy, PolicySpaces } from "../policies/policy.ts";
@@ -16,6 +18,19 @@ import type { VectorEnvironment } from "../vector/vector.ts";
 export interface Player {
   readonly policy: Policy;
   readonly reads: readonly string[];
+}
+
+/** A task that trains a policy. */
+export interface AgentTask extends Task {
+  readonly policy: Policy;
+  /** Plays episodes with this task's policy, given a snapshot. */
+  readonly player: Player;
+  /** The parameters now. Training that goes on does not change them. */
+  readonly params: Params<Tensor>;
+  /** Agent steps of an epoch. */
+  readonly samplesPerEpoch: number;
+  /** Stops the environments' threads, if any. */
+  close(): void;
 }
 
 /** The states of components, by name: of a snapshot, or read from a checkpoint. */
@@ -57,17 +72,10 @@ function spaceSetting(space: Space): Setting {
   return { kind: "dict", spaces: Object.fromEntries(parts) };
 }
 
-/** The policy and environment that a run's settings describe. */
-export interface DescribedPlayer {
-  readonly policy: PolicySpec;
-  /** The spaces it was made for. */
-  readonly spaces: PolicySpaces | undefined;
-  readonly environment: EnvironmentSource | undefined;
-  readonly seed: number;
-}
+export type DescribedPlayer = ReturnType<typeof describedIn>;
 
-/** Reads the description from a checkpoint's manifest. */
-export function describedIn({ path, manifest }: Checkpoint): DescribedPlayer {
+/** The policy and environment that a run's settings describe in a checkpoint's manifest. */
+export function describedIn({ path, manifest }: Checkpoint) {
   const { task, seed } = membersOf(manifest.config);
   const { policy, spaces, environment } = membersOf(task);
   if (!isPlainObject(policy))
@@ -77,6 +85,7 @@ export function describedIn({ path, manifest }: Checkpoint): DescribedPlayer {
   const isModule = isPlainObject(environment) && typeof environment.module === "string";
   return {
     policy: policy as PolicySpec,
+    /** The spaces it was made for. */
     spaces: isSpaces(spaces) ? spaces : undefined,
     environment: typeof environment === "string" || isModule ? (environment as EnvironmentSource) : undefined,
     seed: typeof seed === "number" ? seed : 0,

@@ -1,4 +1,4 @@
-import { type Clock, codeOf, type Options, option, type Settings } from "../../core/index.ts";
+import { type Clock, codeOf, type Options, option } from "../../core/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
 import type { Counters } from "../../schedule/index.ts";
 import {
@@ -9,6 +9,7 @@ import {
 } from "../../trainer/index.ts";
 import { writeReplay } from "../replays/files.ts";
 import type { Replay } from "../replays/replay.ts";
+import type { EvaluationSettings } from "./evaluation-hook.ts";
 import type { PlayedEpisode } from "./play.ts";
 import { allScores, type SuiteResult } from "./suites.ts";
 
@@ -56,22 +57,13 @@ interface EvaluationResults {
 /** Members of a context that publishing needs. In the background `log` does nothing: it would log under a later step. */
 export type PublishContext = Pick<TrainerContext, "slots" | "log" | "clock" | "state">;
 
-interface PublisherOptions {
-  /** Provides the slots. */
-  readonly primary: boolean;
-  readonly store?: StatsStore | undefined;
-  readonly run?: string | undefined;
-  readonly fileEpisodes?: boolean | undefined;
-  readonly replays?: Pick<Settings<typeof replayTable>, "directory"> | undefined;
-}
-
 /** Publishes the results of a run's evaluations: to slots or metrics, the stats store, and replay files. */
 export class ResultPublisher {
-  readonly #options: PublisherOptions;
+  readonly #options: EvaluationSettings;
   /** The run's id in the stats store. */
   #run: string | undefined;
 
-  constructor(options: PublisherOptions) {
+  constructor(options: EvaluationSettings) {
     this.#options = options;
   }
 
@@ -79,7 +71,7 @@ export class ResultPublisher {
     context: PublishContext,
     { results, counters, recorded = [] }: EvaluationResults,
   ): Promise<void> {
-    const { primary, store, fileEpisodes = false, replays } = this.#options;
+    const { primary, store, fileEpisodes, replays } = this.#options;
     const { slots, clock, state } = context;
     const scores = allScores(results);
     // Metrics read the slot; if another hook provides it, this one logs by itself.

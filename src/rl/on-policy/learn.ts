@@ -21,7 +21,7 @@ import type { OnPolicySetup } from "./setup.ts";
  *     for each update epoch:           learn
  *       rollout = correctAdvantages    with vtrace only
  *       shuffled = shuffle(rollout)    a permutation of segments, or drawn by priority
- *       for each minibatch:            minibatchUpdate
+ *       for each minibatch:            update
  *         gradients of the losses, one step of the optimizer, stop early by targetKl
  */
 
@@ -85,20 +85,26 @@ export function learn(setup: OnPolicySetup, inputs: LearnInputs): Learned {
   );
   let names: readonly string[] = [];
 
-  /** One update from minibatch `m`, which is update `index` of the rollout. */
+  /**
+   * One update from minibatch `m`, which is update `index` of the rollout: gradients of the losses, a step of the
+   * optimizer, and its metrics.
+   */
   const update = (now: LearnState, shuffled: Rollout, m: Value, index: (m: Value) => Value) => {
     const batch = learner.shard(minibatchOf(setup, shuffled, m));
     const number = index(m).sub(from);
-    const [next, metrics] = minibatchUpdate(setup, {
-      evaluate,
-      state: now,
-      batch,
-      ramps: learner.rates.at(ramps, number.add(range.row)),
-      key: keys.losses,
-      index: number.add(range.updates),
-    });
-    names = Object.keys(metrics);
-    return [next, np.stack(Object.values(metrics))] as const;
+    const own = learner.rates.at(ramps, number.add(range.row));
+    const inRun = number.add(range.updates);
+    const key = random.foldIn(keys.losses, inRun);
+    const [metrics, grads] = gradientsOf((params) => {
+      const { loss, metrics } = evaluate(params, batch, own, { train: true, key });
+      return [loss, metrics] as const;
+    }, now.params);
+    const step = learner.applyGradients(now, own, metrics, grads);
+    const { next, applied, finite } = stopEarly(setup.targetKl, now, step);
+    const first = firstNonFinite(now.first, finite, inRun);
+    const values = { ...step.values, ...(applied && { applied: applied.astype("f32") }) };
+    names = Object.keys(values);
+    return [{ ...next, first }, np.stack(Object.values(values))] as const;
   };
 
   /** The rollout for the updates of an epoch from `begin` on: a call that begins within an epoch corrects nothing. */
@@ -159,40 +165,6 @@ function minibatchOf({ sizes, layout }: OnPolicySetup, { table, memory }: Rollou
     np.dynamicSlice(x, [start, ...x.shape.slice(1).map(() => 0)], [batch, ...x.shape.slice(1)]);
   const flat = np.reshape(part(table), [batch * segment, table.shape[2] as number]);
   return experienceOf(layout.learned.fields(flat), treeMap(part, memory));
-}
-
-/** One update: gradients of the losses, a step of the optimizer, and its metrics. */
-function minibatchUpdate(
-  { learner, targetKl }: OnPolicySetup,
-  {
-    evaluate,
-    state: now,
-    batch,
-    ramps,
-    key,
-    index,
-  }: {
-    readonly evaluate: Evaluate<Experience>;
-    readonly state: LearnState;
-    readonly batch: Experience;
-    readonly ramps: Readonly<Record<string, Value>>;
-    readonly key: Value;
-    /** The index of the update in the run. */
-    readonly index: Value;
-  },
-): readonly [next: LearnState, metrics: Readonly<Record<string, Value>>] {
-  const own = random.foldIn(key, index);
-  const [metrics, grads] = gradientsOf((params) => {
-    const { loss, metrics } = evaluate(params, batch, ramps, { train: true, key: own });
-    return [loss, metrics] as const;
-  }, now.params);
-  const step = learner.applyGradients(now, ramps, metrics, grads);
-  const { next, applied, finite } = stopEarly(targetKl, now, step);
-  const first = firstNonFinite(now.first, finite, index);
-  return [
-    { ...next, first },
-    { ...step.values, ...(applied && { applied: applied.astype("f32") }) },
-  ];
 }
 
 /** Takes a step, except after the policy has moved further than `targetKl`. */

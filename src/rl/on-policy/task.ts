@@ -11,12 +11,10 @@ import {
   type Segment,
   type Setting,
   type Settings,
-  type Task,
   type TrainerHook,
 } from "../../trainer/index.ts";
 import { warnOfOneLesson } from "../environments/environment.ts";
-import { environmentSetting, type Player, spacesSetting } from "../evaluation/player.ts";
-import type { Policy } from "../policies/policy.ts";
+import { type AgentTask, environmentSetting, spacesSetting } from "../evaluation/player.ts";
 import {
   type ActiveLosses,
   type Chunk,
@@ -35,17 +33,7 @@ import { type Rollout, RolloutBuffer } from "./rollout.ts";
 import { lessonIn, type OnPolicySetup, setUp } from "./setup.ts";
 
 /** A task that learns from its own latest experience: PPO, A2C and similar algorithms. */
-export interface OnPolicyTask extends Task {
-  readonly policy: Policy;
-  /** Plays episodes with this task's policy, given a snapshot. */
-  readonly player: Player;
-  /** The parameters now. Training that goes on does not change them. */
-  readonly params: Params<Tensor>;
-  /** Agent steps of an epoch. */
-  readonly samplesPerEpoch: number;
-  /** Stops the environments' threads, if any. */
-  close(): void;
-}
+export interface OnPolicyTask extends AgentTask {}
 
 /**
  * Reinforcement learning on policy. An epoch of the trainer is a rollout and the updates from it:

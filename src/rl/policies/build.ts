@@ -8,7 +8,8 @@
  *
  * policy.ts has the contract that all of them implement.
  */
-import { didYouMean, EspalierError, node } from "../../core/index.ts";
+import { didYouMean, EspalierError } from "../../core/index.ts";
+import { urlOf } from "../environments/registry.ts";
 import { withScale } from "./encoders.ts";
 import type { Policy, PolicySpaces } from "./policy.ts";
 import { checkSpec, type PolicySpec } from "./spec.ts";
@@ -110,10 +111,8 @@ async function importPolicy(
 async function importModule(url: string): Promise<Readonly<Record<string, unknown>>> {
   if (url.startsWith("."))
     throw moduleError(`"${url}" is relative to nothing`, "give new URL(file, import.meta.url).href");
-  const { isAbsolute } = node.path;
-  const { pathToFileURL } = node.url;
   try {
-    return await import(isAbsolute(url) ? pathToFileURL(url).href : url);
+    return await import(urlOf(url));
   } catch (cause) {
     throw moduleError(`${url} could not be imported`, "see the cause", cause);
   }

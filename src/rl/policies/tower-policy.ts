@@ -189,10 +189,7 @@ function towerFor(given: PolicySpec, space: Space) {
 }
 
 /** The last layer of a policy or of a value function, over features [rows, width]. */
-interface Head {
-  init(key: InitKey, width: number, options?: InitOptions): Params<Tensor>;
-  apply(params: Params, features: Value): Value;
-}
+type Head = ReturnType<typeof headOf>;
 
 /** The head of a distribution's parameters [rows, parameters]. */
 function policyHead(spec: PolicySpec, actionSpace: Space, parameters: number): Head {
@@ -224,7 +221,7 @@ function policyHead(spec: PolicySpec, actionSpace: Space, parameters: number): H
  */
 const fewOutputs = 3;
 
-function headOf(units: number, gain: number, biasInit: Initializer = initializers.zeros): Head {
+function headOf(units: number, gain: number, biasInit: Initializer = initializers.zeros) {
   const layer = dense(units, { init: initializers.orthogonal({ gain }), biasInit });
   const column = (own: Params, features: Value, i: number): Value => {
     const at = (name: string): Value => np.slice(parameter("dense", own, name), "...", [i, i + 1]);
@@ -238,9 +235,10 @@ function headOf(units: number, gain: number, biasInit: Initializer = initializer
           { axis: -1 },
         );
   return {
-    init: (key, width, options) => ({
+    init: (key: InitKey, width: number, options?: InitOptions): Params<Tensor> => ({
       head: layer.init(childKey(key, "head"), shaped([1, width]), options),
     }),
-    apply: (params, features) => inLayer("head", () => apply(childParams(params, "head"), features)),
+    apply: (params: Params, features: Value) =>
+      inLayer("head", () => apply(childParams(params, "head"), features)),
   };
 }

@@ -4,36 +4,29 @@ import { entropyLoss, policyGradientLoss, valueLoss } from "../losses/actor-crit
 import type { OnPolicyTask } from "../on-policy/task.ts";
 import * as rows from "../option-rows.ts";
 import { type Agent, pickOptions } from "./agent.ts";
-import { agentRows, onPolicyAgent } from "./on-policy-agent.ts";
+import { agentRows, commonSettingRows, onPolicyAgent } from "./on-policy-agent.ts";
 
 /**
  * The settings of A2C. Their defaults are those of Stable-Baselines3, whose value weight, 0.5, is of whole squares, ours
  * are half ones; it has no default for the number of environments.
  */
 const settingRows = {
-  /** Agent steps of the whole training. */
-  totalSteps: option.integer({ min: 1, default: 500_000 }),
+  ...commonSettingRows,
   environments: option.integer({ min: 1, default: 8 }),
   /** Steps of every environment in a rollout. */
   rolloutSteps: option.integer({ min: 1, default: 5 }),
   learningRate: option.either(rows.positive, rows.ramp, { default: 7e-4 }),
   /** Anneals the learning rate to 0 by the end. */
   annealRate: option.flag({ default: false }),
-  gamma: option.number({ min: 0, max: 1, default: 0.99 }),
   lambda: option.number({ min: 0, max: 1, default: 1 }),
   /** Of half the square: see `valueLoss`. */
   valueWeight: option.either(rows.fromZero, rows.ramp, { default: 1 }),
   entropyWeight: option.either(rows.fromZero, rows.ramp, { default: 0 }),
-  /** Gradients are clipped to this norm. */
-  maxNorm: option.number({ above: 0, default: 0.5 }),
   /** Of RMSprop. */
   epsilon: option.number({ min: 0, default: 1e-5 }),
   /** Of RMSprop. */
   decay: option.number({ min: 0, max: 1, default: 0.99 }),
-  normalizeObservations: option.flag({ default: false }),
-  normalizeRewards: option.flag({ default: false }),
   normalizeAdvantages: option.oneOf(["batch", "none"], { default: "none" }),
-  policy: rows.policySpec,
 };
 
 /** All settings of A2C. */

@@ -13,7 +13,6 @@ import { RandomStreams } from "../../random/index.ts";
 import { isRamp } from "../../schedule/index.ts";
 import type { Stateful, StateTree } from "../../state/index.ts";
 import {
-  type Task,
   Trainer,
   type TrainerHook,
   type TrainerOptions,
@@ -23,40 +22,30 @@ import {
 import { type Actor, type ActorOptions, actorOptions, openActor } from "../acting/actor.ts";
 import { checkSource, type EnvironmentSource } from "../environments/registry.ts";
 import { type EpisodeResult, playEpisodes } from "../evaluation/play.ts";
-import type { Player } from "../evaluation/player.ts";
+import type { AgentTask } from "../evaluation/player.ts";
 import { scoresOf } from "../evaluation/suites.ts";
 import * as rows from "../option-rows.ts";
 import type { SpaceValue } from "../spaces/space.ts";
 
-/** The tasks of agents. */
-export interface AgentTask extends Task {
-  readonly player: Player;
-  /** Agent steps of an epoch. */
-  readonly samplesPerEpoch: number;
-  close?(): void;
-}
-
-/** Options of an agent's `train`. */
-export interface AgentTraining<T extends AgentTask = AgentTask> {
+const trainingRows = {
   /** Agent steps of the whole training, those before a resume included. Default: the settings' own. */
-  readonly steps?: number;
-  /** Hooks, or a function that makes them for the run's task: evaluation needs its `player`. */
-  readonly hooks?: readonly TrainerHook[] | ((task: T) => readonly TrainerHook[]);
-  /** Further configuration of the run; `epochs` follows from the steps. */
-  readonly config?: Partial<Omit<TrainingConfig, "epochs">>;
-  readonly warn?: TrainerOptions["warn"];
-  /** Shows progress. Default: on a terminal, if no hook logs metrics. */
-  readonly progress?: boolean;
-}
-
-const trainingOptions = {
   steps: rows.size,
-  // Checked when the task is there: see checkHooks.
-  hooks: option.anything("a list of hooks"),
-  config: option.made("an object such as { seed: 1 }", isPlainObject, {}),
-  warn: option.function("a function of the text", {}),
+  /** Further configuration of the run; `epochs` follows from the steps. */
+  config: option.made<Partial<Omit<TrainingConfig, "epochs">>>(
+    "an object such as { seed: 1 }",
+    isPlainObject,
+    {},
+  ),
+  warn: option.function<NonNullable<TrainerOptions["warn"]>>("a function of the text", {}),
+  /** Shows progress. Default: on a terminal, if no hook logs metrics. */
   progress: rows.flag,
 };
+
+/** Options of an agent's `train`. */
+export interface AgentTraining<T extends AgentTask = AgentTask> extends Options<typeof trainingRows> {
+  /** Hooks, or a function that makes them for the run's task: evaluation needs its `player`. */
+  readonly hooks?: readonly TrainerHook[] | ((task: T) => readonly TrainerHook[]);
+}
 
 /** Rows that `playEpisodes` checks. */
 const evaluationOptions = {
@@ -173,8 +162,8 @@ export function agentOf<T extends AgentTask, S extends { readonly totalSteps: nu
       throw new EspalierError("AGENT_BUSY", `${kind}: this agent is training already`, {
         fix: "wait for its train() to end, or make another agent",
       });
-    task?.close?.();
-    untrained?.close?.();
+    task?.close();
+    untrained?.close();
     untrained = undefined;
     rewind(shared);
     const { samplesPerEpoch, task: make } = parts.begin();
@@ -236,8 +225,8 @@ export function agentOf<T extends AgentTask, S extends { readonly totalSteps: nu
       return made();
     },
     close: () => {
-      task?.close?.();
-      untrained?.close?.();
+      task?.close();
+      untrained?.close();
     },
     toJSON: () => ({ algorithm: kind, environment: environmentJson(env), settings: asJson(settings) }),
   };
@@ -275,7 +264,8 @@ export function pickOptions<O extends object, K extends string>(
 
 /** Refuses options of a training that are misspelt, or that the agent decides itself. */
 function checkTraining<T extends AgentTask>(kind: string, training: AgentTraining<T>): void {
-  checkOptions(kind, training, trainingOptions);
+  // Hooks are checked when the task is there: see checkHooks.
+  checkOptions(kind, training, { ...trainingRows, hooks: option.anything("a list of hooks") });
   const { config = {} } = training;
   if ("epochs" in config)
     throw badOption(

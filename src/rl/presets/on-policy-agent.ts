@@ -1,4 +1,4 @@
-import type { Options } from "../../core/index.ts";
+import { type Options, option, type Settings } from "../../core/index.ts";
 import { placeOf } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import { linear, type Ramp } from "../../schedule/index.ts";
@@ -29,13 +29,24 @@ export const agentRows = {
   onNonFinite: nonFiniteRow,
 };
 
-interface OnPolicySettings extends Pick<OnPolicyOptions, "rolloutSteps" | "minibatches" | "policy"> {
-  readonly totalSteps: number;
+/** Rows of the settings that PPO and A2C have with the same defaults. */
+export const commonSettingRows = {
+  /** Agent steps of the whole training. */
+  totalSteps: option.integer({ min: 1, default: 500_000 }),
+  gamma: option.number({ min: 0, max: 1, default: 0.99 }),
+  /** Gradients are clipped to this norm. */
+  maxNorm: option.number({ above: 0, default: 0.5 }),
+  normalizeObservations: option.flag({ default: false }),
+  normalizeRewards: option.flag({ default: false }),
+  policy: rows.policySpec,
+};
+
+interface OnPolicySettings
+  extends Settings<typeof commonSettingRows>,
+    Pick<OnPolicyOptions, "rolloutSteps" | "minibatches"> {
   readonly environments: number;
   readonly learningRate: number | Ramp;
   readonly annealRate: boolean;
-  readonly normalizeObservations: boolean;
-  readonly normalizeRewards: boolean;
   readonly normalizeAdvantages: AdvantageNormalization;
 }
 

@@ -5,12 +5,11 @@ import { repeatedUpdateRows } from "../on-policy/options.ts";
 import type { OnPolicyTask } from "../on-policy/task.ts";
 import * as rows from "../option-rows.ts";
 import { type Agent, pickOptions } from "./agent.ts";
-import { agentRows, annealed, onPolicyAgent } from "./on-policy-agent.ts";
+import { agentRows, annealed, commonSettingRows, onPolicyAgent } from "./on-policy-agent.ts";
 
 /** The settings of PPO. Their defaults are those of CleanRL's ppo.py. */
 const settingRows = {
-  /** Agent steps of the whole training. */
-  totalSteps: option.integer({ min: 1, default: 500_000 }),
+  ...commonSettingRows,
   environments: option.integer({ min: 1, default: 4 }),
   /** Steps of every environment in a rollout. */
   rolloutSteps: option.integer({ min: 1, default: 128 }),
@@ -21,7 +20,6 @@ const settingRows = {
   annealRate: option.flag({ default: true }),
   /** Anneals the clip range to 0 by the end. */
   annealClip: option.flag({ default: false }),
-  gamma: option.number({ min: 0, max: 1, default: 0.99 }),
   lambda: option.number({ min: 0, max: 1, default: 0.95 }),
   clip: option.either(rows.positive, rows.ramp, { default: 0.2 }),
   /** Values are clipped to this distance from their estimates during the rollout. */
@@ -29,13 +27,8 @@ const settingRows = {
   /** Of half the square: see `valueLoss`. */
   valueWeight: option.either(rows.fromZero, rows.ramp, { default: 0.5 }),
   entropyWeight: option.either(rows.fromZero, rows.ramp, { default: 0.01 }),
-  /** Gradients are clipped to this norm. */
-  maxNorm: option.number({ above: 0, default: 0.5 }),
   adamEpsilon: option.number({ min: 0, default: 1e-5 }),
-  normalizeObservations: option.flag({ default: false }),
-  normalizeRewards: option.flag({ default: false }),
   normalizeAdvantages: option.oneOf(["minibatch", "batch", "none"], { default: "minibatch" }),
-  policy: rows.policySpec,
 };
 
 /** All settings of PPO. */

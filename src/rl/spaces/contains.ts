@@ -47,12 +47,12 @@ export function whyOutside(space: Space, value: unknown, name = "it"): string | 
 function whyNoChoice(value: unknown, n: number, name: string, at: number | undefined): string | undefined {
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < n) return undefined;
   const place = at === undefined ? "" : ` at ${at}`;
-  return `${name} is ${kindOf(value)}${place}, where a whole number from 0 to ${n - 1} is expected`;
+  return `${name} is ${valueKind(value)}${place}, where a whole number from 0 to ${n - 1} is expected`;
 }
 
 function whyNotNumbers(value: unknown, size: number, name: string): string | undefined {
   const isList = value instanceof Float32Array || value instanceof Int32Array || Array.isArray(value);
-  if (!isList) return `${name} is ${kindOf(value)}, where ${size} numbers in a Float32Array are expected`;
+  if (!isList) return `${name} is ${valueKind(value)}, where ${size} numbers in a Float32Array are expected`;
   if (typeof value[0] === "object")
     return `${name} is a list of lists, where ${size} flat numbers are expected, one row after the other`;
   if (value.length !== size) return `${name} has ${value.length} numbers, where ${size} are expected`;
@@ -62,7 +62,8 @@ function whyNotNumbers(value: unknown, size: number, name: string): string | und
 function whyOutOfBounds(space: Box, value: ArrayLike<unknown>, name: string): string | undefined {
   for (let i = 0; i < value.length; i++) {
     const element = value[i];
-    if (typeof element !== "number" || Number.isNaN(element)) return `${name} is ${kindOf(element)} at ${i}`;
+    if (typeof element !== "number" || Number.isNaN(element))
+      return `${name} is ${valueKind(element)} at ${i}`;
     const low = boundAt(space.low, i);
     if (Math.fround(element) < Math.fround(low)) return `${name} is ${element} at ${i}, below ${low}`;
     const high = boundAt(space.high, i);
@@ -73,7 +74,7 @@ function whyOutOfBounds(space: Box, value: ArrayLike<unknown>, name: string): st
 
 function whyNotParts(space: Extract<Space, { kind: "dict" }>, value: unknown, name: string) {
   if (typeof value !== "object" || value === null || Array.isArray(value) || ArrayBuffer.isView(value))
-    return `${name} is ${kindOf(value)}, where an object of ${partNames(space).join(", ")} is expected`;
+    return `${name} is ${valueKind(value)}, where an object of ${partNames(space).join(", ")} is expected`;
   const parts = value as Readonly<Record<string, unknown>>;
   for (const part of partNames(space)) {
     const path = name === "it" ? `"${part}"` : `${name}."${part}"`;
@@ -86,7 +87,8 @@ function whyNotParts(space: Extract<Space, { kind: "dict" }>, value: unknown, na
   return undefined;
 }
 
-function kindOf(value: unknown): string {
+/** Describes a value that was given in place of an expected one. */
+export function valueKind(value: unknown): string {
   if (ArrayBuffer.isView(value)) return `a ${value.constructor.name}`;
   if (Array.isArray(value)) return "a list";
   return typeof value === "object" && value !== null ? "an object" : shown(value);

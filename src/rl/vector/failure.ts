@@ -1,4 +1,5 @@
 import { EspalierError, errorText } from "../../core/index.ts";
+import type { Fault } from "../environments/environment.ts";
 
 /**
  * The reaction to an environment that fails: "stop" raises the error; "restart" makes that one environment again and goes
@@ -17,13 +18,6 @@ export interface Place {
   readonly during: "make" | "reset" | "step" | "getState" | "setState";
   /** Number of the evaluation's episode. */
   readonly episode?: number | undefined;
-}
-
-/** A fault of a value that an environment returned. */
-export interface Fault {
-  readonly what: string;
-  readonly fix: string;
-  readonly cause?: unknown;
 }
 
 function where({ name, index, step, during, episode }: Place): string {

@@ -1,5 +1,5 @@
 import { shown } from "../../core/index.ts";
-import { resultFault } from "../environments/environment.ts";
+import { type Fault, resultFault } from "../environments/environment.ts";
 import { whyOutside } from "../spaces/contains.ts";
 import { flatBounds, writeFlat } from "../spaces/flat.ts";
 import {
@@ -11,7 +11,6 @@ import {
   type Space,
   type SpaceValue,
 } from "../spaces/space.ts";
-import type { Fault } from "./failure.ts";
 import type { Description } from "./make-environments.ts";
 import type { Memory } from "./memory.ts";
 

@@ -1,6 +1,8 @@
 import { checkSize, type Options, option, resolveOptions } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
+import { readAction } from "../../spaces/flat.ts";
 import {
+  actionSize,
   type Box,
   boundAt,
   box,
@@ -48,7 +50,8 @@ export function frameStack(
   checkSize("frameStack", "frames", frames);
   const space = environment.observationSpace;
   const agents = environment.agents ?? 1;
-  const empty = zeroIn(space);
+  /** A value of zeros, even if zero is not in the space. */
+  const empty = readAction(space, new Float32Array(actionSize(space)), 0) as SpaceValue;
   const copied = (value: SpaceValue): SpaceValue => copyState(value, "frameStack") as SpaceValue;
   /** Of each agent, as many as there are frames. */
   let seen: (readonly SpaceValue[])[] = Array.from({ length: agents }, () => Array(frames).fill(empty));
@@ -145,19 +148,5 @@ function stackValues(space: Space, values: readonly SpaceValue[], axis?: Axis): 
           axis,
         ),
       );
-  }
-}
-
-/** A value of zeros, even if zero is not in the space. */
-function zeroIn(space: Space): SpaceValue {
-  switch (space.kind) {
-    case "discrete":
-      return 0;
-    case "multiDiscrete":
-      return new Int32Array(space.choices.length);
-    case "box":
-      return new Float32Array(boxSize(space));
-    case "dict":
-      return byPart(space, zeroIn);
   }
 }

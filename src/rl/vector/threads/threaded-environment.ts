@@ -112,8 +112,8 @@ class ThreadStepper implements Stepper {
   readonly restarts: Restart[] = [];
   readonly infos = new InfoSums();
   readonly outOfBounds: string[] = [];
-  /** For each part, its rows of the outputs. */
-  readonly #views: readonly Pick<Memory, (typeof resultKeys)[number]>[];
+  /** For each part, its rows of the outputs: an array for each of `resultKeys`. */
+  readonly #views: readonly (readonly (Float32Array | Uint8Array)[])[];
 
   constructor(count: number, threads: readonly ThreadOptions[]) {
     const clients = threads.map((options) => new ThreadClient(options));
@@ -141,7 +141,13 @@ class ThreadStepper implements Stepper {
       for (const client of clients) client.end();
       throw error;
     }
-    this.#views = this.parts.map((part) => viewsOf(this.outputs, part));
+    this.#views = this.parts.map(({ first, count: own }) =>
+      resultKeys.map((key) => {
+        const whole = this.outputs[key];
+        const each = whole.length / count;
+        return whole.subarray(first * each, (first + own) * each);
+      }),
+    );
   }
 
   revive(): void {
@@ -189,27 +195,9 @@ class ThreadStepper implements Stepper {
       const part = this.parts[t] as ThreadPart;
       const error = part.finish(command);
       stop ??= error;
-      const view = this.#views[t] as Memory;
-      for (let k = 0; k < resultKeys.length; k++) {
-        const key = resultKeys[k] as (typeof resultKeys)[number];
-        view[key].set(part.memory[key]);
-      }
+      for (let k = 0; k < resultKeys.length; k++)
+        this.#views[t]?.[k]?.set(part.memory[resultKeys[k] as (typeof resultKeys)[number]]);
     }
     if (stop) throw stop;
   }
-}
-
-function viewsOf(outputs: Memory, { first, count }: ThreadPart): Pick<Memory, (typeof resultKeys)[number]> {
-  const rowsOf = <T extends Float32Array | Uint8Array>(whole: T): T => {
-    const each = whole.length / outputs.lengths.length;
-    return whole.subarray(first * each, (first + count) * each) as T;
-  };
-  return {
-    observations: rowsOf(outputs.observations),
-    rewards: rowsOf(outputs.rewards),
-    terminated: rowsOf(outputs.terminated),
-    truncated: rowsOf(outputs.truncated),
-    resets: rowsOf(outputs.resets),
-    actionMasks: rowsOf(outputs.actionMasks),
-  };
 }
