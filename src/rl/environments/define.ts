@@ -107,7 +107,8 @@ export function defineEnvironment<
   checkOptions(definition?.name || "defineEnvironment", definition, optionTable);
   // Values are checked when it runs, so that it need not know their types.
   const untyped: unknown = definition;
-  return () => environmentOf(untyped as Definition<unknown>) as TypedEnvironment<O, A, N>;
+  return () =>
+    new DefinedEnvironment(untyped as Definition<unknown>) as Environment as TypedEnvironment<O, A, N>;
 }
 
 type Values = SpaceValue | readonly SpaceValue[];
@@ -136,101 +137,135 @@ const optionTable = {
 };
 
 /** A definition with its state, random numbers and step count. */
-function environmentOf(definition: Definition<unknown>): Environment {
-  const { name, agents, lessons, draw, timeLimit = Number.POSITIVE_INFINITY } = definition;
-  const checks = checksOf(definition);
-  const random = new SeededRandom(0);
-  let state: unknown = null;
-  let phase: "unborn" | "going" | "over" = "unborn";
-  let steps = 0;
+class DefinedEnvironment implements Environment {
+  readonly name: string;
+  readonly observationSpace: Space;
+  readonly actionSpace: Space;
+  readonly agents?: number;
+  readonly lessons?: readonly string[];
+  readonly render?: () => Drawing;
+  readonly #definition: Definition<unknown>;
+  readonly #checks: Checks;
+  readonly #random = new SeededRandom(0);
+  readonly #limit: number;
+  #state: unknown = null;
+  #phase: "unborn" | "going" | "over" = "unborn";
+  #steps = 0;
 
-  const invalid = (what: string, fix: string): EspalierError =>
-    new EspalierError("ENVIRONMENT_INVALID", `${name}: ${what}`, { fix });
-  const notGoing = (): EspalierError => {
-    const what = phase === "over" ? "the episode is over" : "no episode has begun";
-    return new EspalierError("ENVIRONMENT_NOT_RESET", `${name}: ${what}`, { fix: "call reset() first" });
-  };
+  constructor(definition: Definition<unknown>) {
+    this.name = definition.name;
+    this.observationSpace = definition.observation;
+    this.actionSpace = definition.action;
+    if (definition.agents !== undefined) this.agents = definition.agents;
+    if (definition.lessons) this.lessons = definition.lessons;
+    if (definition.draw) this.render = () => this.#draw();
+    this.#definition = definition;
+    this.#checks = checksOf(definition);
+    this.#limit = definition.timeLimit ?? Number.POSITIVE_INFINITY;
+  }
+
+  reset({ seed, lesson = 0 }: ResetOptions = {}): Reset<Values> {
+    const lessons = this.lessons?.length ?? 1;
+    if (!Number.isInteger(lesson) || lesson < 0 || lesson >= lessons)
+      throw badOption(
+        this.name,
+        `there is no lesson ${shown(lesson)}`,
+        this.lessons
+          ? `its lessons are 0 to ${lessons - 1}: ${this.lessons.join(", ")}`
+          : "it has no lessons",
+      );
+    if (seed !== undefined) this.#random.seed(seed);
+    const state = this.#definition.initial(this.#random, { lesson });
+    if (isPromise(state) || state === undefined)
+      throw this.#invalid(`initial gave ${kindOf(state)}`, "let initial return the state itself");
+    this.#state = state;
+    this.#steps = 0;
+    this.#phase = "going";
+    const observation = this.#checks.observation(this.#definition.observe(this.#state));
+    const actionMask = this.#mask();
+    return actionMask ? { observation, actionMask } : { observation };
+  }
+
+  step(action: Values): Step<Values, number | readonly number[]> {
+    if (this.#phase !== "going") throw this.#notGoing();
+    const outcome = this.#definition.step(
+      this.#state,
+      this.#checks.action(action) as ValueIn<Space>,
+      this.#random,
+    );
+    if (outcome?.state === undefined) this.#checkOutcome(outcome);
+    const { state, terminated, info } = outcome;
+    const reward = this.#checks.reward(outcome.reward);
+    if (typeof terminated !== "boolean")
+      throw this.#invalid(
+        `terminated is ${shown(terminated)}`,
+        "let step return true or false: true if the episode is over",
+      );
+    this.#state = state;
+    this.#steps++;
+    const truncated = outcome.truncated === true || this.#steps >= this.#limit;
+    if (terminated || truncated) this.#phase = "over";
+    const observation = this.#checks.observation(this.#definition.observe(state));
+    const actionMask = this.#mask();
+    if (!actionMask && !info) return { observation, reward, terminated, truncated };
+    return {
+      observation,
+      reward,
+      terminated,
+      truncated,
+      ...(info && { info }),
+      ...(actionMask && { actionMask }),
+    };
+  }
+
+  getState(): StateTree {
+    return {
+      phase: this.#phase,
+      steps: this.#steps,
+      random: this.#random.getState(),
+      state: copyState(this.#state, this.name),
+    };
+  }
+
+  setState(state: StateTree): void {
+    const given = state as { readonly [key: string]: StateTree | undefined } | null;
+    const { phase, steps } = given ?? {};
+    const isPhase = phase === "unborn" || phase === "going" || phase === "over";
+    if (!isPhase || typeof steps !== "number" || given?.state === undefined)
+      throw new EspalierError("STATE_INVALID", `this is not a state of ${this.name}`, {
+        fix: "pass the result of getState() of the same environment",
+      });
+    this.#random.setState(given.random);
+    this.#state = copyState(given.state, this.name);
+    this.#phase = phase;
+    this.#steps = steps;
+  }
+
+  #mask(): Uint8Array | undefined {
+    const { actionMask } = this.#definition;
+    return actionMask && this.#checks.mask(this.#definition.actionMask?.(this.#state) as Uint8Array);
+  }
+
+  #draw(): Drawing {
+    if (this.#phase === "unborn") throw this.#notGoing();
+    return this.#definition.draw?.(this.#state) as Drawing;
+  }
+
+  #notGoing(): EspalierError {
+    const what = this.#phase === "over" ? "the episode is over" : "no episode has begun";
+    return new EspalierError("ENVIRONMENT_NOT_RESET", `${this.name}: ${what}`, { fix: "call reset() first" });
+  }
+
   /** Refuses an outcome without a state, unless the environment has none. */
-  const checkOutcome = (outcome: unknown): void => {
+  #checkOutcome(outcome: unknown): void {
     const kind = kindOf(outcome);
-    if (kind === "an object" && state === undefined) return;
-    throw invalid(`step gave ${kind === "an object" ? "no state" : kind}`, outcomeFix);
-  };
-  const mask = (): Uint8Array | undefined =>
-    definition.actionMask && checks.mask(definition.actionMask(state));
+    if (kind === "an object" && this.#state === undefined) return;
+    throw this.#invalid(`step gave ${kind === "an object" ? "no state" : kind}`, outcomeFix);
+  }
 
-  return {
-    name,
-    observationSpace: definition.observation,
-    actionSpace: definition.action,
-    ...(agents !== undefined && { agents }),
-    ...(lessons && { lessons }),
-    reset: ({ seed, lesson = 0 }: ResetOptions = {}): Reset<Values> => {
-      const count = lessons?.length ?? 1;
-      if (!Number.isInteger(lesson) || lesson < 0 || lesson >= count)
-        throw badOption(
-          name,
-          `there is no lesson ${shown(lesson)}`,
-          lessons ? `its lessons are 0 to ${count - 1}: ${lessons.join(", ")}` : "it has no lessons",
-        );
-      if (seed !== undefined) random.seed(seed);
-      const first = definition.initial(random, { lesson });
-      if (isPromise(first) || first === undefined)
-        throw invalid(`initial gave ${kindOf(first)}`, "let initial return the state itself");
-      state = first;
-      steps = 0;
-      phase = "going";
-      const observation = checks.observation(definition.observe(state));
-      const actionMask = mask();
-      return actionMask ? { observation, actionMask } : { observation };
-    },
-    step: (action: Values): Step<Values, Reward> => {
-      if (phase !== "going") throw notGoing();
-      const outcome = definition.step(state, checks.action(action) as ValueIn<Space>, random);
-      if (outcome?.state === undefined) checkOutcome(outcome);
-      const { terminated, info } = outcome;
-      const reward = checks.reward(outcome.reward);
-      if (typeof terminated !== "boolean")
-        throw invalid(
-          `terminated is ${shown(terminated)}`,
-          "let step return true or false: true if the episode is over",
-        );
-      state = outcome.state;
-      steps++;
-      const truncated = outcome.truncated === true || steps >= timeLimit;
-      if (terminated || truncated) phase = "over";
-      const observation = checks.observation(definition.observe(state));
-      const actionMask = mask();
-      if (!actionMask && !info) return { observation, reward, terminated, truncated };
-      return {
-        observation,
-        reward,
-        terminated,
-        truncated,
-        ...(info && { info }),
-        ...(actionMask && { actionMask }),
-      };
-    },
-    getState: () => ({ phase, steps, random: random.getState(), state: copyState(state, name) }),
-    setState: (given) => {
-      const saved = (given ?? {}) as { readonly [key: string]: StateTree | undefined };
-      const known = (["unborn", "going", "over"] as const).find((each) => each === saved.phase);
-      if (!known || typeof saved.steps !== "number" || saved.state === undefined)
-        throw new EspalierError("STATE_INVALID", `this is not a state of ${name}`, {
-          fix: "pass the result of getState() of the same environment",
-        });
-      random.setState(saved.random);
-      state = copyState(saved.state, name);
-      phase = known;
-      steps = saved.steps;
-    },
-    ...(draw && {
-      render: () => {
-        if (phase === "unborn") throw notGoing();
-        return draw.call(definition, state);
-      },
-    }),
-  };
+  #invalid(what: string, fix: string): EspalierError {
+    return new EspalierError("ENVIRONMENT_INVALID", `${this.name}: ${what}`, { fix });
+  }
 }
 
 type Reward = number | readonly number[];

@@ -19,8 +19,8 @@ export function actionReader(
 }
 
 /** Describes what is wrong with the action at an index. */
-function actionFault(space: Space, actions: Float32Array, at: number): string | undefined {
-  for (const { space: part, path, action, actions: count } of leavesOf(space))
+function actionFault(leaves: readonly Leaf[], actions: Float32Array, at: number): string | undefined {
+  for (const { space: part, path, action, actions: count } of leaves)
     for (let i = 0; i < count; i++) {
       const fault = numberFault(part, i, actions[at + action + i] as number);
       if (fault !== undefined) return [fault, ...path.toReversed().map((name) => `"${name}"`)].join(" in ");
@@ -49,9 +49,10 @@ export function checkActions(
       `step() was given ${actions.length} numbers, and the actions of ${rows} rows are ${rows * size}`,
       { fix: `pass a Float32Array of [${rows}, ${size}]` },
     );
+  const leaves = leavesOf(space);
   for (let row = 0; row < rows; row++) {
     if (ignored(row)) continue;
-    const fault = actionFault(space, actions, row * size);
+    const fault = actionFault(leaves, actions, row * size);
     if (fault !== undefined)
       throw new EspalierError("ACTION_INVALID", `the action of row ${row} is ${fault}`, {
         fix: "look at the policy that chose it: a NaN usually comes from parameters that have diverged",
