@@ -188,7 +188,7 @@ describeInSample("the option monitor", () => {
     });
 
   it("refuses what cannot be meant", () => {
-    expect(make(true)).toThrow(/monitor: its options are true.*OPTION_INVALID/s);
+    expect(make(true)).toThrow(/monitor is true.*OPTION_INVALID/s);
     expect(make({ gradient: true })).toThrow(/no option "gradient"; did you mean "gradients"/);
     expect(make({ gradients: "layer" })).toThrow(/gradients is "layer"/);
     expect(make({ updates: "layers" })).toThrow(/updates is "layers"/);
