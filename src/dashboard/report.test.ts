@@ -47,10 +47,12 @@ it("is one file with everything that the page asks for, whatever is in it", asyn
     expect(answers[path]).toEqual(await get(path));
   expect(answers["/api/runs/a"]).toEqual(await get<RunDetail>("/api/runs/a"));
   expect(answers["/api/session"]).toMatchObject({ control: false, store: "", directory: "" });
-  const series = Object.entries(answers).filter(([path]) => path.startsWith("/api/runs/a/series?"));
+  const series = Object.entries(answers).filter(([path]) => path.startsWith("/api/series?"));
   const asked = series.map(([path]) => [...new URLSearchParams(path.split("?")[1]).values()]);
   const keys = ["train/loss", `train/${hostile}`];
-  expect(asked.sort()).toEqual(["step", "time"].flatMap((axis) => keys.map((key) => [axis, key])).sort());
+  expect(asked.sort()).toEqual(
+    ["step", "time"].flatMap((axis) => keys.map((key) => [axis, "a", key])).sort(),
+  );
   for (const [path, answer] of series) expect(answer).toEqual(await get(path));
   expect(JSON.stringify(answers)).not.toContain(directory);
 

@@ -54,7 +54,8 @@ async function answersAbout(id: string, runs: Runs): Promise<Readonly<Record<str
   const { control: _, ...detail } = await ask<RunDetail>(own);
   answers[own] = detail;
   for (const axis of ["step", "time"])
-    for (const { key } of detail.metrics) await ask(`${own}/series?${new URLSearchParams({ axis, key })}`);
+    for (const { key } of detail.metrics)
+      await ask(`/api/series?${new URLSearchParams({ axis, run: id, key })}`);
   for (const kind of ["evaluation", "intervention"]) await ask(`${own}/events?kind=${kind}`);
   const { hooks } = await ask<Hooks>(`${own}/hooks`);
   for (const { name } of hooks) await tryToAsk(`${own}/why?hook=${encodeURIComponent(name)}`);

@@ -21,7 +21,6 @@ import {
   readDetail,
   readHooks,
   readSeries,
-  readSparks,
   summaryOf,
 } from "./runs.ts";
 import { invalid } from "./safety.ts";
@@ -51,9 +50,8 @@ const routes = {
     now: Date.now(),
   }),
   "GET /api/runs": async (_: Ask, runs: Runs) => (await runs.rows()).map((row) => summaryOf(runs, row)),
-  "GET /api/sparks": ({ query }, runs) => readSparks(runs, textOf(query, "key"), query.getAll("run")),
+  "GET /api/series": ({ query }, runs) => readSeries(runs, seriesQuery(query)),
   "GET /api/runs/*": ({ names: [id] }, runs) => readDetail(runs, id),
-  "GET /api/runs/*/series": ({ names: [id], query }, runs) => readSeries(runs, id, seriesQuery(query)),
   "GET /api/runs/*/events": ({ names: [id], query }, runs) => listEvents(runs, id, textOf(query, "kind")),
   "GET /api/runs/*/hooks": ({ names: [id] }, runs) => readHooks(runs, id),
   "GET /api/runs/*/why": ({ names: [id], query }, runs) =>
@@ -121,17 +119,20 @@ function numberOf(query: URLSearchParams, name: string): number | undefined {
 
 /** The most rows of events, the newest. */
 const MOST_EVENTS = 5000;
-/** The most metrics of one request. */
-const MOST_KEYS = 100;
+/** The most curves of one request. */
+const MOST_CURVES = 100;
 
-function seriesQuery(query: URLSearchParams): Parameters<typeof readSeries>[2] {
-  const keys = query.getAll("key");
-  if (keys.length > MOST_KEYS) throw invalid(`a request has at most ${MOST_KEYS} keys`);
+/** Curves are pairs: the first `run` has the first `key`. */
+function seriesQuery(query: URLSearchParams): Parameters<typeof readSeries>[1] {
+  const [ids, keys] = [query.getAll("run"), query.getAll("key")];
+  if (ids.length > MOST_CURVES) throw invalid(`a request has at most ${MOST_CURVES} curves`);
+  if (ids.length !== keys.length) throw invalid("a curve is a run and a key");
   const axis = query.get("axis") ?? "step";
   if (axis !== "step" && axis !== "time") throw invalid("axis is step or time");
   const [from, to] = [numberOf(query, "from"), numberOf(query, "to")];
   const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
-  return { keys, points: numberOf(query, "points") ?? 600, axis, ...range };
+  const curves = ids.map((run, i) => ({ run, key: keys[i] ?? "" }));
+  return { curves, points: numberOf(query, "points") ?? 600, axis, ...range };
 }
 
 function protectedOf(body: unknown): boolean {

@@ -266,16 +266,18 @@ function differing(settings: readonly ReadonlyMap<string, string>[]): readonly s
 export const finite = (value: number | null): number | null =>
   value !== null && Number.isFinite(value) ? value : null;
 
-/** Which part of metrics is read, and how finely. */
-export type SeriesQuery = Parameters<StatsStore["buckets"]>[2] & { readonly keys: readonly string[] };
+/** The part of metrics that is read, and how finely. */
+interface SeriesQuery extends NonNullable<Parameters<StatsStore["buckets"]>[2]> {
+  readonly curves: readonly { readonly run: string; readonly key: string }[];
+}
 
 /**
- * Metrics of a run over steps or time, thinned by the database: each point stands for the values between two pixels.
+ * Metrics of runs over steps or time, thinned by the database: each point stands for the values between two pixels.
  * Arrays have the same length; null where no value there was finite.
  */
-export function readSeries(runs: Runs, run: string, { keys, ...choice }: SeriesQuery) {
+export function readSeries(runs: Runs, { curves, ...choice }: SeriesQuery) {
   return Promise.all(
-    keys.map(async (key) => {
+    curves.map(async ({ run, key }) => {
       const buckets = await runs.storeOf(run).buckets(run, key, choice);
       const sum = (of: "count" | "notFinite") => buckets.reduce((all, bucket) => all + bucket[of], 0);
       return {
@@ -292,18 +294,6 @@ export function readSeries(runs: Runs, run: string, { keys, ...choice }: SeriesQ
       };
     }),
   );
-}
-
-/** Values of a spark line. */
-const SPARK_POINTS = 40;
-
-/** One metric of many runs in few values, by run. Null where none is finite. */
-export async function readSparks(runs: Runs, key: string, ids: readonly string[]) {
-  const sparks = ids.map(async (id) => {
-    const buckets = await runs.storeOf(id).buckets(id, key, { points: SPARK_POINTS });
-    return [id, buckets.map(({ mean }) => mean)] as const;
-  });
-  return Object.fromEntries(await Promise.all(sparks));
 }
 
 /** Runs, and the settings in which they differ: by path a value for each run, null where it has none. */

@@ -24,7 +24,7 @@ it("shows runs, their metrics and series", async () => {
     metrics: [{ key: "train/loss", category: "train", name: "loss", axis: "steps", last: 10 }],
     hasDirectory: true,
   });
-  expect(await get("/api/runs/first/series?key=train/loss&points=5")).toEqual([
+  expect(await get("/api/series?run=first&key=train/loss&points=5")).toEqual([
     {
       run: "first",
       key: "train/loss",
@@ -36,10 +36,11 @@ it("shows runs, their metrics and series", async () => {
       mean: [1.5, 3, 5.5, 7.5, 9.5],
     },
   ]);
-  expect(await get("/api/sparks?key=train/loss&run=first&run=second")).toEqual({
-    first: [1, 2, 3, null, 5, 6, 7, 8, 9, 10],
-    second: [],
-  });
+  const [first, second] = ["first", "second"].map((run) => new URLSearchParams({ run, key: "train/loss" }));
+  expect(await get(`/api/series?${first}&${second}&points=40`)).toMatchObject([
+    { run: "first", mean: [1, 2, 3, null, 5, 6, 7, 8, 9, 10] },
+    { run: "second", mean: [] },
+  ]);
   expect(await get("/api/compare?run=first&run=second")).toMatchObject({
     settings: { "task.rate": ["0.5", null], rate: [null, "0.2"] },
   });
@@ -130,7 +131,7 @@ it("shows a run that has a directory alone, by what is in it", async () => {
     metrics: [],
   });
   expect(await get("/api/runs/alone/log")).toMatchObject({ lines: ["a line"] });
-  expect(await get("/api/runs/alone/series?key=train/loss")).toMatchObject([{ x: [] }]);
+  expect(await get("/api/series?run=alone&key=train/loss")).toMatchObject([{ x: [] }]);
   expect((await send("POST", "/api/runs/alone/marks", { archived: true })).json.error?.message).toMatch(
     /stats store/,
   );

@@ -33,7 +33,7 @@ export function ChartsView(_: { readonly run: RunDetail }) {
 
 /** Charts of the metrics that fit, of the run in front and those overlaid; `empty` where there are none. */
 export function MetricCharts({ fits, empty }: { fits: (key: string) => boolean; empty: string }) {
-  const shown = overlaid().flatMap((id) => details.value.get(id) ?? []);
+  const shown = overlaid().flatMap((id) => details.value.get(id)?.data ?? []);
   const found = sharedMetrics(shown).filter(({ key }) => fits(key));
   return (
     <>

@@ -5,6 +5,7 @@
 import { signal } from "@preact/signals";
 import type { ApiError, LiveEvents, Series, Session } from "../api.ts";
 import { eventsOf } from "./stream.ts";
+import type { View } from "./view.ts";
 
 declare global {
   interface Window {
@@ -73,50 +74,106 @@ export const dismiss = (toast: Failure): void => {
 };
 
 /** Asks for a path of the API: `get<RunDetail>("/api/runs/7f3a")`. Throws a {@link Failure}. */
-export function get<T>(path: string): Promise<T> {
-  // Views that want the same at the same time share a request.
-  const shared = asked.get(path) ?? request("GET", path).finally(() => asked.delete(path));
-  asked.set(path, shared);
-  return shared as Promise<T>;
-}
-const asked = new Map<string, Promise<unknown>>();
+export const get = <T>(path: string): Promise<T> => request<T>("GET", path);
 
-/** Metrics of one request, and milliseconds for which more of them are gathered. */
-const keysTogether = 50;
+/** A path of the API about a run: `apiOf("7f3a", "checkpoints", "step-100")`. */
+export const apiOf = (run: string, ...parts: readonly string[]): string =>
+  ["/api/runs", ...[run, ...parts].map(encodeURIComponent)].join("/");
+
+/** Curves of one request, and milliseconds for which more of them are gathered. */
+const curvesTogether = 40;
 const gatheringTime = 5;
-const gathering = new Map<
-  string,
-  { readonly keys: Set<string>; readonly found: Promise<readonly Series[]> }
->();
+interface Gathered {
+  readonly curves: string[][];
+  readonly found: Promise<readonly Series[]>;
+}
+const gathering = new Map<string, Gathered>();
 
 /**
- * Asks for a series of a run: `getSeries("7f3a", "train/loss", { points: "600", axis: "step" })`. Those that are asked for
- * at the same time share a request. Undefined where the run has no such values.
+ * Asks for a metric of a run: `getSeries("7f3a", "train/loss", { points: "600", axis: "step" })`. Those that are asked for
+ * at the same time share a request.
  */
 export async function getSeries(
   run: string,
   key: string,
-  choice: Readonly<Record<string, string>>,
+  choice: Readonly<Record<string, string>> & { readonly axis: View["axis"] },
 ): Promise<Series | undefined> {
-  const place = `/api/runs/${encodeURIComponent(run)}/series?`;
-  if (isReport)
-    return (await get<readonly Series[]>(place + new URLSearchParams({ axis: choice.axis ?? "", key })))[0];
-  const path = place + new URLSearchParams(choice);
-  let { keys, found } = gathering.get(path) ?? {};
-  if (!keys || !found) {
-    const own = new Set<string>();
-    keys = own;
-    found = liveOpened
-      .then(() => new Promise((resolve) => setTimeout(resolve, gatheringTime)))
-      .then(() => {
-        if (gathering.get(path)?.keys === own) gathering.delete(path);
-        return get<readonly Series[]>(`${path}&${new URLSearchParams([...own].map((one) => ["key", one]))}`);
-      });
-    gathering.set(path, { keys, found });
-  }
-  keys.add(key);
-  if (keys.size === keysTogether) gathering.delete(path);
-  return (await found).find((series) => series.key === key);
+  // A report has each metric in one number of points.
+  if (isReport) return (await get<readonly Series[]>(seriesPath({ axis: choice.axis, run, key })))[0];
+  const path = seriesPath(choice);
+  const shared = gathering.get(path) ?? gather(path);
+  const place = shared.curves.push(["run", run], ["key", key]) / 2;
+  if (place === curvesTogether) gathering.delete(path);
+  return (await shared.found)[place - 1];
+}
+
+const seriesPath = (query: Readonly<Record<string, string>>): string =>
+  `/api/series?${new URLSearchParams(query)}`;
+
+function gather(path: string): Gathered {
+  const curves: string[][] = [];
+  const ask = async () => {
+    await liveOpened;
+    await new Promise((resolve) => setTimeout(resolve, gatheringTime));
+    if (gathering.get(path)?.curves === curves) gathering.delete(path);
+    return get<readonly Series[]>(`${path}&${new URLSearchParams(curves)}`);
+  };
+  const gathered = { curves, found: ask() };
+  gathering.set(path, gathered);
+  return gathered;
+}
+
+/** An answer once it is there, or why it did not come. */
+export interface Answer<T> {
+  readonly data?: T;
+  readonly error?: Failure;
+}
+
+/**
+ * What changes an answer: each change makes the next answer of the last one, or is undefined where it is to be asked for
+ * again. Returns a function that ends this.
+ */
+export type Changes<T> = (change: (next: (data: T) => T | undefined) => void) => () => void;
+
+/**
+ * Asks for something and keeps it up to date, by its changes and by asking again where the live connection was lost. The
+ * old answer stays until the new one is there. Returns a function that ends this.
+ */
+export function follow<T>(
+  ask: () => Promise<T>,
+  live: Changes<T> | undefined,
+  show: (answer: Answer<T>) => void,
+): () => void {
+  let [asked, data] = [0, undefined as T | undefined];
+  // What comes before the answer changes it when it is there.
+  const before: ((data: T) => T | undefined)[] = [];
+  const take = (next: T | undefined): void => {
+    const known = data;
+    data = next;
+    if (next === undefined) load();
+    else if (next !== known) show({ data: next });
+  };
+  const change = (next: (data: T) => T | undefined): void => {
+    if (data === undefined) before.push(next);
+    else take(next(data));
+  };
+  const load = (): void => {
+    const own = ++asked;
+    before.length = 0;
+    const answered = (found: T) => {
+      if (own !== asked) return;
+      take(found);
+      for (let next = before.shift(); next; next = before.shift()) change(next);
+    };
+    void liveOpened.then(ask).then(answered, (error: Failure) => own === asked && show({ error }));
+  };
+  const end = live?.(change);
+  const settle = reconnects.subscribe(() => take(undefined));
+  return () => {
+    asked = 0;
+    end?.();
+    settle();
+  };
 }
 
 /** Sends with the token. A failure is shown to the user, and the answer is undefined then. */
@@ -149,6 +206,10 @@ async function request<T>(method: string, path: string, body?: object): Promise<
 
 const events = new EventTarget();
 
+/** Tells views of an event as if it had come live. */
+export const emit = <Name extends keyof LiveEvents>(name: Name, detail: LiveEvents[Name]): boolean =>
+  events.dispatchEvent(new CustomEvent(name, { detail }));
+
 /** Calls a handler with each live event of a name. Returns a function that ends this. */
 export function onLive<Name extends keyof LiveEvents>(
   name: Name,
@@ -164,16 +225,13 @@ export const connected = signal<"closed" | "open" | "lost">("closed");
 /** How often the live connection broke and came back: what was missed meanwhile is asked for anew. */
 export const reconnects = signal(0);
 
-let watched: string | undefined;
 let connection: AbortController | undefined;
 /** Settles when the connection for the runs that are looked at is open, or could not be opened at once. */
 export let liveOpened: Promise<void> = Promise.resolve();
 
 /** Says which runs are looked at: live updates carry their metrics, events, logs and control. */
 export function watch(runs: readonly string[]): void {
-  const query = runs.map((run) => `run=${encodeURIComponent(run)}`).join("&");
-  if (isReport || query === watched) return;
-  watched = query;
+  if (isReport) return;
   const before = connection;
   const stop = new AbortController();
   connection = stop;
@@ -185,7 +243,7 @@ export function watch(runs: readonly string[]): void {
     };
     // Where a browser has no connection left for it, the page works without.
     setTimeout(opened, 1000);
-    void follow(`./api/live${query && `?${query}`}`, stop.signal, open);
+    void listen(`./api/live?${new URLSearchParams(runs.map((run) => ["run", run]))}`, stop.signal, open);
   });
 }
 
@@ -193,7 +251,7 @@ export function watch(runs: readonly string[]): void {
 const silence = 40_000;
 
 /** Reads the event stream, and connects again when it breaks. EventSource would do but for the header of the token. */
-async function follow(address: string, stop: AbortSignal, opened: () => void): Promise<void> {
+async function listen(address: string, stop: AbortSignal, opened: () => void): Promise<void> {
   for (let failures = 0; !stop.aborted; failures += 1) {
     try {
       const response = await fetch(address, { headers, signal: stop });

@@ -4,8 +4,8 @@ import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { ControlAction } from "../../metrics/index.ts";
 import type { ControlRecord, ControlRequest, ControlState, RunDetail } from "../api.ts";
-import { isReport, onLive, send, session } from "./client.ts";
-import { AskingButton, apiOf, Button, Field } from "./elements.tsx";
+import { apiOf, isReport, onLive, send, session } from "./client.ts";
+import { AskingButton, Button, Field } from "./elements.tsx";
 import { formatNumber } from "./format.ts";
 
 /** Requests of this page, newest first, with their record once the run has answered. */

@@ -10,8 +10,8 @@ import type {
   RunDetail,
   Verified,
 } from "../api.ts";
-import { isReport, onLive, send, session } from "./client.ts";
-import { apiOf, askedAt, Button, type Changes, Check, Loaded, Table } from "./elements.tsx";
+import { apiOf, type Changes, emit, isReport, onLive, send, session } from "./client.ts";
+import { askedAt, Button, Check, Loaded, Table } from "./elements.tsx";
 import { formatNumber, formatTime } from "./format.ts";
 import { withNewer } from "./log-lines.ts";
 import { setView, view } from "./view.ts";
@@ -26,10 +26,12 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
     const said = found?.whole ? "whole" : found?.problem || "not verified";
     setVerdicts((before) => ({ ...before, [name]: said }));
   };
-  const protect = (name: string, on: boolean) =>
-    send("POST", apiOf(run.id, "checkpoints", name, "protect"), { protected: on });
+  const protect = async (name: string, on: boolean) => {
+    await send("POST", apiOf(run.id, "checkpoints", name, "protect"), { protected: on });
+    emit("event", { run: run.id, kind: "checkpoint" });
+  };
   const off = session.value?.control !== true;
-  const actions = ({ name, protected: kept }: CheckpointSummary, reload: () => void) => {
+  const actions = ({ name, protected: kept }: CheckpointSummary) => {
     const open = chosen === name;
     const keep = kept ? "Protected" : "Protect";
     const inspect = () => setView({ item: open ? "" : name });
@@ -44,7 +46,7 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
               aria-label={`${keep} ${name}`}
               disabled={off}
               aria-pressed={kept}
-              on={() => protect(name, !kept).then(reload)}
+              on={() => protect(name, !kept)}
             />
           </>
         )}
@@ -61,7 +63,7 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
         path={apiOf(run.id, "checkpoints")}
         live={askedAt(run.id, "checkpoint")}
       >
-        {(rows, reload) => (
+        {(rows) => (
           <>
             <Table
               caption="Checkpoints"
@@ -73,7 +75,7 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
                 { title: "Saved", cell: ({ at }) => formatTime(at) },
                 { title: "Size", number: true, cell: ({ bytes }) => bytesText(bytes) },
                 { title: "Scores", cell: ({ metrics }) => <span class="break">{scoresText(metrics)}</span> },
-                { title: "Actions", cell: (row) => actions(row, reload) },
+                { title: "Actions", cell: actions },
               ]}
             />
             {chosen !== "" && <Inside run={run.id} name={chosen} />}

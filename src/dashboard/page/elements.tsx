@@ -3,66 +3,41 @@ import type { ComponentChildren, JSX } from "preact";
 import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunEventKind, RunEvents } from "../../metrics/index.ts";
-import { type Failure, get, liveOpened, onLive, reconnects } from "./client.ts";
-
-/**
- * Follows what changes an answer: each change makes the next answer of the last one, or is undefined where it is to be
- * asked for again. Returns a function that ends this.
- */
-export type Changes<T> = (change: (next: (data: T) => T | undefined) => void) => () => void;
+import { type Answer, apiOf, type Changes, type Failure, follow, get, onLive } from "./client.ts";
 
 interface LoadedProps<T> {
   readonly path: string;
   readonly live?: Changes<T>;
   /** Asks in another way than by one request. */
   readonly ask?: (path: string) => Promise<T>;
-  /** Shows the answer. `reload` asks again; the old answer stays until the new one is there. */
-  readonly children: (data: T, reload: () => void) => ComponentChildren;
+  readonly children: (data: T) => ComponentChildren;
 }
 
 /** Asks for a path and shows its answer, that it is awaited, or why it did not come. */
 export function Loaded<T>({ path, live, ask = get<T>, children }: LoadedProps<T>) {
-  const [times, setTimes] = useState(0);
-  const [shown, setShown] = useState<{ path?: string; data?: T; error?: Failure }>({});
-  const reload = () => setTimes((count) => count + 1);
-  useEffect(() => {
-    let [current, data] = [true, undefined as T | undefined];
-    const show = (next: T | undefined) => {
-      if (next === undefined) reload();
-      else setShown({ path, data: next });
-      data = next;
-    };
-    // What comes before the answer changes it when it is there.
-    const before: ((data: T) => T | undefined)[] = [];
-    const change = (next: (data: T) => T | undefined) =>
-      data === undefined ? before.push(next) : show(next(data));
-    const end = live?.(change);
-    const take = (found: T) => {
-      if (!current) return;
-      show(found);
-      before.splice(0).forEach(change);
-    };
-    void liveOpened
-      .then(() => ask(path))
-      .then(take, (error: Failure) => current && setShown({ path, error }));
-    return () => {
-      current = false;
-      end?.();
-    };
-  }, [path, times, reconnects.value]);
+  const [shown, setShown] = useState<Answer<T> & { readonly path?: string }>({});
+  useEffect(
+    () =>
+      follow<T>(
+        () => ask(path),
+        live,
+        (answer) => setShown({ ...answer, path }),
+      ),
+    [path],
+  );
   const { data, error } = shown.path === path ? shown : {};
-  if (data !== undefined) return <>{children(data, reload)}</>;
-  if (!error) return <p class="note">Loading…</p>;
-  return (
+  return data === undefined ? <Missing error={error} /> : children(data);
+}
+
+/** What stands where an answer is awaited, or why there is none. */
+export const Missing = ({ error }: { readonly error: Failure | undefined }) =>
+  error ? (
     <p class="note" role="alert">
       {error.message} {error.fix}
     </p>
+  ) : (
+    <p class="note">Loading…</p>
   );
-}
-
-/** A path of the API about a run: `apiOf("7f3a", "checkpoints", "step-100")`. */
-export const apiOf = (run: string, ...parts: readonly string[]): string =>
-  ["/api/runs", ...[run, ...parts].map(encodeURIComponent)].join("/");
 
 /** Asks again whenever a run files an event of a kind. */
 export const askedAt =

@@ -1,15 +1,14 @@
 // The page: the list of runs or one of them, under one header. Read view.ts for what the URL holds, client.ts for what is
 // asked of the server.
-import { effect, signal, useComputed } from "@preact/signals";
+import { computed, effect, signal, useComputed } from "@preact/signals";
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import type { RunSummary } from "../api.ts";
 import { overlaid, shortcutsOfCharts } from "./charts.tsx";
 import { connected, dismiss, isReport, openSession, session, toasts, watch } from "./client.ts";
 import { Controls } from "./controls.tsx";
-import { Button, Dialog, Select } from "./elements.tsx";
+import { Button, Dialog, Missing, Select } from "./elements.tsx";
 import { formatTime } from "./format.ts";
-import { details, followRuns, openDetails, runs } from "./runs.ts";
+import { details, followDetails, followRuns, runs } from "./runs.ts";
 import { listed, RunActions, RunFacts, RunsList } from "./runs-list.tsx";
 import { formatView, setView, view } from "./view.ts";
 import { RunTabs, tabs } from "./views.tsx";
@@ -67,25 +66,10 @@ function Header() {
 }
 
 function RunPage({ id }: { readonly id: string }) {
-  const wanted = useComputed(() => JSON.stringify(overlaid())).value;
-  const [asked, setAsked] = useState("");
-  useEffect(() => {
-    void openDetails(JSON.parse(wanted) as string[]).finally(() => setAsked(wanted));
-  }, [wanted]);
-  // In the list nothing keeps them up to date.
-  useEffect(() => () => void openDetails([]), []);
-  const summary = runs.value?.get(id);
-  const detail = details.value.get(id);
+  const { data, error } = details.value.get(id) ?? {};
+  if (!data) return <Missing error={error} />;
   // What came live since the run was opened is newer.
-  const run = detail && { ...detail, ...summary };
-  if (!run)
-    return (
-      <p class="note">
-        {asked === wanted
-          ? "There is no such run: it was deleted, or it lies in another directory."
-          : "Loading the run …"}
-      </p>
-    );
+  const run = { ...data, ...runs.value?.get(id) };
   return (
     <>
       <header class="run">
@@ -191,7 +175,12 @@ const [held] = (window.__ESPALIER_REPORT__?.["/api/runs"] ?? []) as readonly Run
 if (held && view.peek().run === undefined) setView({ run: held.id }, false);
 
 // Before anything is rendered: the live connection is there when views ask.
-effect(() => watch(view.value.run === undefined ? [] : overlaid()));
+const watched = computed(() => JSON.stringify(view.value.run === undefined ? [] : overlaid()));
+effect(() => {
+  const ids = JSON.parse(watched.value) as string[];
+  watch(ids);
+  followDetails(ids);
+});
 effect(() => {
   document.documentElement.dataset.theme = view.value.theme;
 });

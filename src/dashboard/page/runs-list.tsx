@@ -1,13 +1,13 @@
 // The list of runs: search, tags, sorting, spark lines, and what can be done with the selected ones.
-import { computed, signal, useComputed } from "@preact/signals";
+import { computed, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { amountText } from "../../core/index.ts";
-import type { RunMarks, RunState, RunSummary, Sparks } from "../api.ts";
-import { get, isReport, now, onLive, send, session } from "./client.ts";
-import { AskingButton, apiOf, Button, Check, type Column, Field, Table } from "./elements.tsx";
+import type { RunMarks, RunState, RunSummary, Series } from "../api.ts";
+import { apiOf, emit, getSeries, isReport, notify, now, send, session } from "./client.ts";
+import { AskingButton, Button, Check, type Column, Field, Table } from "./elements.tsx";
 import { formatAge, formatDuration, formatNumber, formatTick, formatTime } from "./format.ts";
-import { runs, takeRuns } from "./runs.ts";
+import { runs } from "./runs.ts";
 import { formatView, setView, toggled, view } from "./view.ts";
 
 /** A column that the list can be sorted by. */
@@ -322,7 +322,7 @@ function hide(ids: readonly string[]): void {
 async function mark(selected: readonly RunSummary[], marks: (run: RunSummary) => RunMarks): Promise<void> {
   for (const run of selected) {
     const marked = await send<RunSummary>("POST", apiOf(run.id, "marks"), marks(run));
-    if (marked) takeRuns([marked]);
+    if (marked) emit("runs", { changed: [marked], gone: [] });
   }
 }
 
@@ -337,48 +337,23 @@ async function remove(ids: readonly string[]): Promise<void> {
   const gone: string[] = [];
   for (const id of ids)
     if (await send("DELETE", `${apiOf(id)}?confirm=${encodeURIComponent(id)}`)) gone.push(id);
-  takeRuns([], gone);
+  emit("runs", { changed: [], gone });
   const { run, runs: others } = view.peek();
   const left = others.filter((id) => !gone.includes(id));
   setView({ run: run && gone.includes(run) ? undefined : run, runs: left });
 }
 
-// Spark lines are asked for together, those of the rows that are there.
-const sparks = signal<Sparks>({});
-const sparksDue = new Set<string>();
-let sparkKey = "";
-let sparkTimer: ReturnType<typeof setTimeout> | undefined;
-// Live updates of the list carry no metrics: runs that move are asked for again, slowly.
-onLive("runs", ({ changed }) => {
-  for (const { id } of changed) if (Object.hasOwn(sparks.peek(), id)) sparksDue.add(id);
-  if (!sparkTimer && sparksDue.size > 0) askSparks(10_000);
-});
-
-function askSparks(delay: number): void {
-  clearTimeout(sparkTimer);
-  sparkTimer = setTimeout(async () => {
-    sparkTimer = undefined;
-    const [due, key] = [[...sparksDue], sparkKey];
-    sparksDue.clear();
-    const query = new URLSearchParams([["key", key], ...due.map((id) => ["run", id])]);
-    const found = await get<Sparks>(`/api/sparks?${query}`).catch((): Sparks => ({}));
-    const none = Object.fromEntries(due.map((id) => [id, []]));
-    if (key === sparkKey) sparks.value = { ...sparks.peek(), ...none, ...found };
-  }, delay);
-}
+/** Milliseconds after which the spark line of a run that moves is asked for again: the list has no metrics live. */
+const sparkTime = 10_000;
 
 function Spark({ run }: { readonly run: RunSummary }) {
   const key = useComputed(() => view.value.spark).value;
-  const values = useComputed(() => sparks.value[run.id]).value ?? [];
+  const [series, setSeries] = useState<Series>();
+  const moved = Math.floor((run.heartbeat ?? 0) / sparkTime);
   useEffect(() => {
-    if (key !== sparkKey) {
-      sparkKey = key;
-      sparks.value = {};
-    }
-    if (Object.hasOwn(sparks.peek(), run.id)) return;
-    sparksDue.add(run.id);
-    askSparks(20);
-  }, [run.id, key]);
+    getSeries(run.id, key, { points: "40", axis: "step" }).then(setSeries, notify);
+  }, [run.id, run.state, key, moved]);
+  const values = series?.key === key ? series.mean : [];
   const finite = values.filter((value) => value !== null);
   const [low, high] = [Math.min(...finite), Math.max(...finite)];
   const x = (i: number) => 1 + (118 * i) / Math.max(1, values.length - 1);

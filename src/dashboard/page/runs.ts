@@ -1,69 +1,71 @@
 // The runs that the page knows: asked for once, then kept by increments.
 import { signal } from "@preact/signals";
-import type { LiveEvents, MetricSummary, RunDetail, RunSummary } from "../api.ts";
-import { get, liveOpened, notify, onLive, reconnects } from "./client.ts";
+import type { ControlState, LiveEvents, MetricSummary, RunDetail, RunSummary } from "../api.ts";
+import { type Answer, apiOf, type Changes, follow, get, notify, onLive } from "./client.ts";
+
+type RunsById = ReadonlyMap<string, RunSummary>;
 
 /** Runs by id, newest first; undefined until they were answered. */
-export const runs = signal<ReadonlyMap<string, RunSummary> | undefined>(undefined);
-
-async function load(): Promise<void> {
-  await liveOpened;
-  const found = await get<readonly RunSummary[]>("/api/runs").catch(notify);
-  if (found) runs.value = new Map(found.map((run) => [run.id, run]));
-}
-
-/** Takes over runs that were answered or came live. New ones come first. */
-export function takeRuns(changed: readonly RunSummary[], gone: readonly string[] = []): void {
-  const before = runs.peek() ?? new Map<string, RunSummary>();
-  const added = changed.filter((run) => !before.has(run.id)).sort((a, b) => b.startedAt - a.startedAt);
-  const next = new Map([...added.map((run) => [run.id, run] as const), ...before]);
-  for (const run of changed) next.set(run.id, run);
-  for (const id of gone) next.delete(id);
-  runs.value = next;
-}
+export const runs = signal<RunsById | undefined>(undefined);
 
 /** Asks for the runs and follows their changes, for as long as the page is open. */
-export function followRuns(): void {
-  onLive("runs", ({ changed, gone }) => takeRuns(changed, gone));
-  onLive("metrics", ({ run: id, series }) => changeDetail(id, (run) => withMetrics(run, series)));
-  onLive("control", ({ run: id, state }) =>
-    changeDetail(id, (run) => (state.wall < (run.control?.wall ?? 0) ? run : { ...run, control: state })),
+export const followRuns = () =>
+  follow<RunsById>(
+    async () => byId(await get<readonly RunSummary[]>("/api/runs")),
+    (change) => onLive("runs", (event) => change((known) => withRuns(known, event))),
+    ({ data, error }) => {
+      if (error) notify(error);
+      else runs.value = data;
+    },
   );
-  // At once, and again whenever the live connection came back.
-  reconnects.subscribe((times) => {
-    void load();
-    if (times > 0) void openDetails(wanted, true);
-  });
+
+const byId = (all: readonly RunSummary[]): RunsById => new Map(all.map((run) => [run.id, run]));
+
+/** New ones come first. */
+function withRuns(known: RunsById, { changed, gone }: LiveEvents["runs"]): RunsById {
+  const added = changed.filter((run) => !known.has(run.id)).sort((a, b) => b.startedAt - a.startedAt);
+  const all = new Map([...byId(added), ...known, ...byId(changed)]);
+  for (const id of gone) all.delete(id);
+  return all;
 }
 
-/** Runs in full, by id: those that are looked at. */
-export const details = signal<ReadonlyMap<string, RunDetail>>(new Map());
-let wanted: readonly string[] = [];
-/** The last request for runs in full: what comes live meanwhile waits for its answer. */
-let asked: Promise<void> = Promise.resolve();
+/** Runs in full, by id: those that are looked at, or why they are not there. */
+export const details = signal<ReadonlyMap<string, Answer<RunDetail>>>(new Map());
+const followed = new Map<string, () => void>();
 
-/** Asks for runs in full, and lets go of others. Those that are there already are kept up to date by increments. */
-export function openDetails(ids: readonly string[], anew = false): Promise<void> {
-  wanted = ids;
-  asked = askDetails(ids, anew);
-  return asked;
+/** Follows runs in full, and lets go of others. */
+export function followDetails(ids: readonly string[]): void {
+  for (const [id, end] of followed) {
+    if (ids.includes(id)) continue;
+    end();
+    followed.delete(id);
+  }
+  details.value = new Map([...details.peek()].filter(([id]) => ids.includes(id)));
+  for (const id of ids) {
+    if (followed.has(id)) continue;
+    const show = (answer: Answer<RunDetail>) => {
+      details.value = new Map(details.peek()).set(id, answer);
+    };
+    followed.set(
+      id,
+      follow(() => get<RunDetail>(apiOf(id)), changesOf(id), show),
+    );
+  }
 }
 
-async function askDetails(ids: readonly string[], anew: boolean): Promise<void> {
-  await liveOpened;
-  const ask = (id: string) => get<RunDetail>(`/api/runs/${encodeURIComponent(id)}`).catch(notify);
-  const missing = ids.filter((id) => anew || !details.peek().has(id));
-  const found = (await Promise.all(missing.map(ask))).filter((run) => run !== undefined);
-  const all = [...details.peek(), ...found.map((run) => [run.id, run] as const)];
-  details.value = new Map(all.filter(([id]) => wanted.includes(id)));
-}
+const changesOf =
+  (id: string): Changes<RunDetail> =>
+  (change) => {
+    const ends = [
+      onLive("metrics", ({ run, series }) => run === id && change((known) => withMetrics(known, series))),
+      onLive("control", ({ run, state }) => run === id && change((known) => withControl(known, state))),
+    ];
+    return () => ends.forEach((end) => end());
+  };
 
-async function changeDetail(id: string, change: (run: RunDetail) => RunDetail): Promise<void> {
-  await asked;
-  const run = details.peek().get(id);
-  const changed = run && change(run);
-  if (changed && changed !== run) details.value = new Map(details.peek()).set(id, changed);
-}
+/** What came before the answer may be older. */
+const withControl = (run: RunDetail, control: ControlState): RunDetail =>
+  control.wall < (run.control?.wall ?? 0) ? run : { ...run, control };
 
 /** Adds the metrics that a run logs for the first time. */
 function withMetrics(run: RunDetail, series: LiveEvents["metrics"]["series"]): RunDetail {

@@ -1,7 +1,7 @@
 // The tab "Time": shares of phases and hooks over the run, and timings of hooks.
 import type { Hooks, RunDetail, Series } from "../api.ts";
-import { getSeries, onLive } from "./client.ts";
-import { apiOf, askedAt, type Changes, Loaded, Table } from "./elements.tsx";
+import { apiOf, type Changes, getSeries, onLive } from "./client.ts";
+import { askedAt, Loaded, Table } from "./elements.tsx";
 import { formatNumber } from "./format.ts";
 import { isTimed, nestHooks, sum, timelineOf } from "./timeline.ts";
 import { type View, view } from "./view.ts";

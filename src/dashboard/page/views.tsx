@@ -3,21 +3,10 @@ import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ClusterStatus, Comparison, Hooks, RunDetail, Sweep, Why } from "../api.ts";
 import { ChartsView, MetricCharts } from "./charts.tsx";
-import { isReport, onLive } from "./client.ts";
+import { apiOf, type Changes, isReport, onLive } from "./client.ts";
 import { canSteer, tell } from "./controls.tsx";
 import { CheckpointsView, LogView, ReplaysView } from "./directory-views.tsx";
-import {
-  apiOf,
-  askedAt,
-  Button,
-  type Changes,
-  Events,
-  Field,
-  Loaded,
-  Select,
-  Table,
-  Text,
-} from "./elements.tsx";
+import { askedAt, Button, Events, Field, Loaded, Select, Table, Text } from "./elements.tsx";
 import { formatNumber, formatTime } from "./format.ts";
 import { runs } from "./runs.ts";
 import { TimeView } from "./timeline-view.tsx";
