@@ -24,22 +24,7 @@ async function readFrom(servers: string, token: string | undefined) {
   try {
     const broker = await natsBroker({ servers, token, patience: PATIENCE, warn: () => undefined });
     try {
-      const runs = (await readStatus(broker)).map(({ run, state, members }) => ({
-        run,
-        state,
-        /** Rollouts that wait for the trainer. */
-        queued: members.find(({ numbers }) => numbers.queued !== undefined)?.numbers.queued,
-        members: members.map(({ name, kind, host, doing, numbers: { staleness, rate } }) => ({
-          name,
-          role: kind,
-          host,
-          doing,
-          /** Trainer steps by which its weights are behind. */
-          staleness,
-          rate,
-        })),
-      }));
-      return { problem: undefined, server: broker.address, runs };
+      return { problem: undefined, server: broker.address, runs: await readStatus(broker) };
     } finally {
       await broker.close();
     }

@@ -29,11 +29,12 @@ it("checkpoints are listed, looked into, verified and protected, from the run th
   expect(await list()).toEqual([
     {
       name: first.name,
-      step: 10,
+      ranks: 1,
+      counters: first.manifest.counters,
       bytes: first.bytes,
       protected: false,
       metrics: { "train/loss": 1 },
-      at: Date.parse(first.manifest.savedAt),
+      savedAt: first.manifest.savedAt,
     },
   ]);
   const path = `/api/runs/a/checkpoints/${first.name}`;
@@ -43,10 +44,7 @@ it("checkpoints are listed, looked into, verified and protected, from the run th
       {
         name: "model",
         tensors: [{ path: "weights", dtype: "f32", shape: [3] }],
-        values: [
-          ["name", '"<b>"'],
-          ["step", "5"],
-        ],
+        values: { name: "<b>", step: 5 },
       },
     ],
   });
@@ -63,21 +61,20 @@ it("checkpoints are listed, looked into, verified and protected, from the run th
   ).toBe(404);
   expect((await send("POST", `${path}/protect`, { protected: "yes" })).status).toBe(400);
 
-  expect((await send("POST", `${path}/verify`, {})).json).toMatchObject({ whole: true });
+  expect((await send("POST", `${path}/verify`, {})).json).toEqual({ problems: [] });
   const file = join(first.path, "model.safetensors");
   const bytes = readFileSync(file);
   bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1;
   writeFileSync(file, bytes);
   expect((await send("POST", `${path}/verify`, {})).json).toMatchObject({
-    whole: false,
-    problem: expect.stringContaining("model"),
+    problems: [expect.stringContaining("model")],
   });
 
   expect((await send("POST", `${path}/protect`, { protected: false })).json).toMatchObject({
     protected: false,
   });
   await save(4);
-  expect((await list()).map(({ step }) => step)).toEqual([40]);
+  expect((await list()).map(({ counters }) => counters?.steps)).toEqual([40]);
   expect(await ask(path)).toMatchObject({ status: 404, json: { error: { code: "CHECKPOINT_MISSING" } } });
   await manager.close();
 });

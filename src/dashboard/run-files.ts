@@ -7,7 +7,6 @@ import {
   CheckpointManager,
   inspectCheckpoint,
   inspectStore,
-  type ListedCheckpoint,
   type PartedStore,
 } from "../checkpoint/index.ts";
 import { EspalierError } from "../core/index.ts";
@@ -25,21 +24,10 @@ export async function listCheckpoints(runs: Runs, id: string) {
   const store = await checkpointsOf(runs, id);
   if (!store) return [];
   const marked = new Set(await store.listProtected?.());
-  return (await inspectStore(store)).map((each) => checkpointSummary(each, marked)).reverse();
+  const all = await inspectStore(store);
+  // One that cannot be read is in the list too: verifying it says what is wrong, and where.
+  return all.map(({ problem: _, ...each }) => ({ ...each, protected: marked.has(each.name) })).reverse();
 }
-
-/** One that cannot be read is in the list too: verifying it says what is wrong. */
-const checkpointSummary = (
-  { name, counters, savedAt, bytes = 0, metrics = {} }: ListedCheckpoint,
-  marked: ReadonlySet<string>,
-) => ({
-  name,
-  bytes,
-  metrics,
-  protected: marked.has(name),
-  step: counters?.steps ?? 0,
-  at: savedAt === undefined ? 0 : Date.parse(savedAt),
-});
 
 /** A checkpoint that is there, and the store it is in. */
 async function findCheckpoint(runs: Runs, id: string, name: string) {
@@ -59,22 +47,19 @@ export async function readCheckpoint(runs: Runs, id: string, name: string) {
     parts.map(async (part) => inspectCheckpoint(await Checkpoint.open(part, name))),
   );
   const components = inspected.flatMap((each, rank) =>
-    each.components.map(({ name: own, bytes, sha256, tensors, values }) => ({
-      name: parts.length > 1 ? `rank ${rank}: ${own}` : own,
-      bytes,
-      sha256,
-      tensors: tensors.map(({ path, dtype, shape }) => ({ path, dtype, shape })),
-      values: Object.entries(values).map(([path, value]) => [path, JSON.stringify(value)] as const),
+    each.components.map((component) => ({
+      ...component,
+      name: parts.length > 1 ? `rank ${rank}: ${component.name}` : component.name,
     })),
   );
-  return { ...summary, counters: inspected[0]?.counters ?? {}, components };
+  return { ...summary, components };
 }
 
 /** Reads every byte of a checkpoint. */
 export async function verifyCheckpoint(runs: Runs, id: string, name: string) {
   const { store } = await findCheckpoint(runs, id, name);
   const problems = await new CheckpointManager({ store }).verify(name);
-  return { whole: problems.length === 0, problem: problems.join("; ") };
+  return { problems };
 }
 
 /** Protects a checkpoint from being pruned, by the run itself too, or protects it no longer. */

@@ -23,7 +23,7 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
   const verify = async (name: string) => {
     setVerdicts((before) => ({ ...before, [name]: "being read…" }));
     const found = await send<Verified>("POST", apiOf(run.id, "checkpoints", name, "verify"), {});
-    const said = found?.whole ? "whole" : found?.problem || "not verified";
+    const said = found ? found.problems.join("; ") || "whole" : "not verified";
     setVerdicts((before) => ({ ...before, [name]: said }));
   };
   const protect = async (name: string, on: boolean) => {
@@ -71,9 +71,9 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
               empty="No checkpoint is here."
               columns={[
                 { title: "Name", cell: ({ name }) => name },
-                { title: "Step", number: true, cell: ({ step }) => formatNumber(step) },
-                { title: "Saved", cell: ({ at }) => formatTime(at) },
-                { title: "Size", number: true, cell: ({ bytes }) => bytesText(bytes) },
+                { title: "Step", number: true, cell: ({ counters }) => formatNumber(counters?.steps) },
+                { title: "Saved", cell: ({ savedAt }) => savedAt && formatTime(Date.parse(savedAt)) },
+                { title: "Size", number: true, cell: ({ bytes }) => bytes && bytesText(bytes) },
                 { title: "Scores", cell: ({ metrics }) => <span class="break">{scoresText(metrics)}</span> },
                 { title: "Actions", cell: actions },
               ]}
@@ -89,12 +89,12 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
 type Numbers = Readonly<Record<string, number>>;
 
 /** A few of the scores. */
-const scoresText = (metrics: Numbers): string => {
+const scoresText = (metrics: Numbers = {}): string => {
   const scores = Object.entries(metrics).filter(([key]) => /^(evaluation|validation|rollout)\//.test(key));
   return numbersText(Object.fromEntries(scores.slice(0, 4)));
 };
 
-const numbersText = (numbers: Numbers): string =>
+const numbersText = (numbers: Numbers = {}): string =>
   Object.entries(numbers)
     .map(([name, value]) => `${name} ${formatNumber(value)}`)
     .join(", ");
@@ -135,7 +135,7 @@ function Inside({ run, name }: { readonly run: string; readonly name: string }) 
 /** Tensors with type and shape, then values. */
 const contentsOf = ({ tensors, values }: CheckpointDetail["components"][number]) => [
   ...tensors.map(({ path, dtype, shape }) => [path, `${dtype} [${shape.join(", ")}]`] as const),
-  ...values,
+  ...Object.entries(values).map(([path, value]) => [path, JSON.stringify(value)] as const),
 ];
 
 /** Recorded episodes, played as pictures: SVG documents in an image can neither run scripts nor request anything. */

@@ -325,6 +325,12 @@ const everyTwoSeconds: Changes<ClusterStatus> = (change) => {
   return () => clearInterval(timer);
 };
 
+const numberOf = (title: string, name: string) => ({
+  title,
+  number: true,
+  cell: ({ numbers }: ClusterStatus["runs"][number]["members"][number]) => formatNumber(numbers[name]),
+});
+
 /** Workers and evaluators of all runs over the NATS server, this run's first. */
 function ClusterView({ run }: { readonly run: RunDetail }) {
   return (
@@ -339,7 +345,9 @@ function ClusterView({ run }: { readonly run: RunDetail }) {
                 <h3>{one.run}</h3>
                 <p>
                   {one.state}
-                  {one.queued !== undefined && `, ${formatNumber(one.queued)} rollouts wait for the trainer`}
+                  {one.members
+                    .filter(({ numbers }) => numbers.queued !== undefined)
+                    .map(({ numbers }) => `, ${formatNumber(numbers.queued)} rollouts wait for the trainer`)}
                 </p>
                 <Table
                   caption={`Members of ${one.run}`}
@@ -347,11 +355,11 @@ function ClusterView({ run }: { readonly run: RunDetail }) {
                   empty="No members were heard of."
                   columns={[
                     { title: "Member", cell: ({ name }) => name },
-                    { title: "Role", cell: ({ role }) => role },
+                    { title: "Role", cell: ({ kind }) => kind },
                     { title: "Host", cell: ({ host }) => host },
                     { title: "Doing", cell: ({ doing }) => doing },
-                    { title: "Staleness", number: true, cell: ({ staleness }) => formatNumber(staleness) },
-                    { title: "Rate /s", number: true, cell: ({ rate }) => formatNumber(rate) },
+                    numberOf("Staleness", "staleness"),
+                    numberOf("Rate /s", "rate"),
                   ]}
                 />
               </section>
