@@ -14,6 +14,7 @@ import {
   fitsInWidth,
   seriousViolations,
   startBrowser,
+  tabs,
   upperCurve,
   type WatchedPage,
   WatchedPages,
@@ -212,11 +213,11 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
       expect(await blankCharts(page)).toEqual([]);
       await page.reload();
       await until(() => page.getByRole("combobox", { name: "Axis" }).inputValue()).toBe("time");
-      await page.getByRole("tab", { name: "Configuration" }).click();
+      await tabs(page).getByRole("link", { name: "Configuration" }).click();
       await page.reload();
-      await page.getByRole("tabpanel", { name: "Configuration" }).waitFor();
+      await page.getByRole("article", { name: "Configuration" }).waitFor();
       await page.goBack();
-      await page.getByRole("tabpanel", { name: "Charts" }).waitFor();
+      await page.getByRole("article", { name: "Charts" }).waitFor();
       await page.context().close();
     });
 
@@ -227,7 +228,7 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
       await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
       expect(await seriousViolations(page)).toEqual([]);
       await page.keyboard.press("Escape");
-      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
       await page.keyboard.press("/");
       await page.keyboard.type("large");
       await until(() => names(page)).toEqual(["large model"]);
@@ -368,10 +369,10 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
       await page.keyboard.press("Escape");
       await rowsOf(page).getByRole("link").filter({ hasText: markup }).click();
       expect(await blankCharts(page)).toEqual([]);
-      const tabs = await page.getByRole("tab").allInnerTexts();
-      for (const tab of tabs) {
-        await page.getByRole("tab", { name: tab }).click();
-        const panel = page.getByRole("tabpanel", { name: tab });
+      const titles = await tabs(page).getByRole("link").allInnerTexts();
+      for (const tab of titles) {
+        await tabs(page).getByRole("link", { name: tab }).click();
+        const panel = page.getByRole("article", { name: tab });
         const shown = {
           Time: markup,
           Hooks: markup,
@@ -394,7 +395,7 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
       const page = await pages.open(address, address, { offline: true });
       await page.getByRole("heading", { name: markup }).first().waitFor();
       expect(await blankCharts(page)).toEqual([]);
-      for (const tab of await page.getByRole("tab").all()) await tab.click();
+      for (const tab of await tabs(page).getByRole("link").all()) await tab.click();
       expect(await page.locator("img[src=x]").count()).toBe(0);
       expect([await page.evaluate("window.ran"), page.requests]).toEqual([0, [address]]);
       await page.context().close();
@@ -409,9 +410,9 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
           const own = await open({ run }, { viewport: { width, height: 800 } });
           await own.locator("[data-key]").first().scrollIntoViewIfNeeded();
           await own.locator("canvas").first().waitFor();
-          for (const tab of await own.getByRole("tab").allInnerTexts()) {
-            await own.getByRole("tab", { name: tab }).click();
-            await own.getByRole("tabpanel", { name: tab }).waitFor();
+          for (const tab of await tabs(own).getByRole("link").allInnerTexts()) {
+            await tabs(own).getByRole("link", { name: tab }).click();
+            await own.getByRole("article", { name: tab }).waitFor();
             await waitUntil(own, "!document.querySelector('main').textContent.includes('Loading')");
             expect([width, run, tab, await fitsInWidth(own)]).toEqual([width, run, tab, true]);
           }

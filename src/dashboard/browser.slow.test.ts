@@ -15,6 +15,7 @@ import {
   screenshot,
   seriousViolations,
   startBrowser,
+  tabs,
   type WatchedPage,
   WatchedPages,
   waitUntil,
@@ -137,10 +138,10 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
   });
 
   const tab = async (name: string): Promise<void> => {
-    await page.getByRole("tab", { name }).click();
-    await page.getByRole("tabpanel", { name }).waitFor();
+    await tabs(page).getByRole("link", { name }).click();
+    await page.getByRole("article", { name }).waitFor();
   };
-  const panel = (): ReturnType<WatchedPage["locator"]> => page.getByRole("tabpanel");
+  const panel = (): ReturnType<WatchedPage["locator"]> => page.getByRole("article");
 
   it("lists runs that train and that have ended", async () => {
     const rows = page.locator("table.runs tbody tr");
@@ -171,7 +172,7 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
   it("shows evaluations and lessons of the curriculum", async () => {
     await tab("Evaluations");
     expect(await blankCharts(page)).toEqual([]);
-    await panel().getByRole("region", { name: "curriculum" }).locator("[data-key]").first().waitFor();
+    await panel().getByRole("group", { name: "curriculum" }).locator("[data-key]").first().waitFor();
     const rows = panel()
       .getByRole("table", { name: /Evaluations/ })
       .locator("tbody tr");
@@ -320,7 +321,7 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
       reader.evaluate(`Number(getComputedStyle([...document.querySelectorAll("button")]
         .find(({ textContent }) => textContent === "${button}")).opacity)`);
     expect([await opacity("Pause"), await opacity("Why")]).toEqual([0.5, 1]);
-    await reader.getByRole("tab", { name: "Checkpoints" }).click();
+    await tabs(reader).getByRole("link", { name: "Checkpoints" }).click();
     await reader
       .getByRole("button", { name: /^Verify/, disabled: true })
       .first()
@@ -472,17 +473,18 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
     const report = await pages.open(file, file, { offline: true });
     expect(await blankCharts(report)).toEqual([]);
     expect(await seriousViolations(report)).toEqual([]);
-    const all = await report.getByRole("tab").allInnerTexts();
+    const all = await tabs(report).getByRole("link").allInnerTexts();
     expect(all).not.toContain("Cluster");
     expect(all).toEqual(expect.arrayContaining(["Evaluations", "Hooks", "Checkpoints", "Log", "Replays"]));
     for (const name of all) {
-      await report.getByRole("tab", { name }).click();
+      await tabs(report).getByRole("link", { name }).click();
       await waitUntil(report, "!document.querySelector('main').textContent.includes('Loading')");
-      expect([name, await report.getByRole("tabpanel", { name }).getByRole("alert").allInnerTexts()]).toEqual(
-        [name, []],
-      );
+      expect([name, await report.getByRole("article", { name }).getByRole("alert").allInnerTexts()]).toEqual([
+        name,
+        [],
+      ]);
     }
-    await report.getByRole("tab", { name: "Replays" }).click();
+    await tabs(report).getByRole("link", { name: "Replays" }).click();
     await report
       .getByRole("button", { name: /^Watch/ })
       .first()

@@ -90,6 +90,9 @@ export function addressOf(
   return fragment.size === 0 ? url : `${url}#${fragment}`;
 }
 
+/** The tabs of a run: links. */
+export const tabs = (page: Page) => page.getByRole("navigation", { name: "Views of the run" });
+
 // What runs in the page is text: the types of browsers are not known here, so that nothing of Node relies on them.
 const charts = `[...document.querySelectorAll("[data-key]")].filter((chart) => {
   const { top, bottom } = chart.getBoundingClientRect();

@@ -3,16 +3,10 @@ import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { MetricSummary, RunDetail } from "../api.ts";
 import { Button, Check, Field, Select } from "./elements.tsx";
-import { board, type Line } from "./plots.ts";
+import { type Line, plotIn, shiftZoom } from "./plots.ts";
 import { details } from "./runs.ts";
 import { inOrder } from "./series.ts";
-import { setView, toggled, type View, view } from "./view.ts";
-
-/** The runs whose curves are drawn: the one in front and those overlaid, in an order that picking one does not change. */
-export function overlaid(): readonly string[] {
-  const { run, runs } = view.value;
-  return run === undefined || runs.includes(run) ? runs : [run, ...runs];
-}
+import { overlaid, setView, toggled, type View, view } from "./view.ts";
 
 export function ChartsView(_: { readonly run: RunDetail }) {
   const filter = useComputed(() => view.value.metricFilter.toLowerCase()).value;
@@ -33,7 +27,7 @@ export function ChartsView(_: { readonly run: RunDetail }) {
 
 /** Charts of the metrics that fit, of the run in front and those overlaid; `empty` where there are none. */
 export function MetricCharts({ fits, empty }: { fits: (key: string) => boolean; empty: string }) {
-  const shown = overlaid().flatMap((id) => details.value.get(id)?.data ?? []);
+  const shown = overlaid.value.flatMap((id) => details.value.get(id)?.data ?? []);
   const found = sharedMetrics(shown).filter(({ key }) => fits(key));
   return (
     <>
@@ -103,8 +97,8 @@ function Toolbar() {
         on={(text) => setView({ smoothing: Number(text) })}
       />
       <output>{smoothing.toFixed(2)}</output>
-      <Button text="+" aria-label="Zoom in" on={() => board.shift(0, 0.5)} />
-      <Button text="−" aria-label="Zoom out" on={() => board.shift(0, 2)} />
+      <Button text="+" aria-label="Zoom in" on={() => shiftZoom(0, 0.5)} />
+      <Button text="−" aria-label="Zoom out" on={() => shiftZoom(0, 2)} />
       <Button text="Reset zoom" disabled={!zoom} on={() => setView({ zoom: undefined }, true)} />
     </fieldset>
   );
@@ -140,24 +134,17 @@ const Swatch = ({ colour }: { readonly colour: number }) => (
 function Group({ category, metrics }: { category: string; metrics: readonly SharedMetric[] }) {
   const folded = useComputed(() => view.value.folded).value;
   const open = !folded.includes(category);
+  const onToggle = (event: { readonly currentTarget: HTMLDetailsElement }) => {
+    if (event.currentTarget.open !== open) setView({ folded: toggled(folded, category) });
+  };
   return (
-    <section aria-label={category}>
-      <h3>
-        <Button
-          class="fold"
-          text={`${open ? "▾" : "▸"} ${category} (${metrics.length})`}
-          aria-expanded={open}
-          on={() => setView({ folded: toggled(folded, category) })}
-        />
-      </h3>
-      {open && (
-        <div class="charts">
-          {metrics.map((metric) => (
-            <Chart key={metric.key} metric={metric} />
-          ))}
-        </div>
-      )}
-    </section>
+    <details open={open} aria-label={category} onToggle={onToggle}>
+      <summary>
+        {category} ({metrics.length})
+      </summary>
+      {/* What is folded away asks for nothing. */}
+      <div class="charts">{open && metrics.map((metric) => <Chart key={metric.key} metric={metric} />)}</div>
+    </details>
   );
 }
 
@@ -169,26 +156,26 @@ function Chart({ metric: { key, name, unit, axis, lines } }: { readonly metric: 
   const same = JSON.stringify(lines);
   useEffect(() => {
     if (!element.current || !readout.current) return undefined;
-    return board.add(element.current, { key, axis, lines, readout: readout.current, onNotFinite });
+    return plotIn(element.current, { key, axis, lines, readout: readout.current, onNotFinite });
   }, [over, same]);
   return (
-    <article class="chart">
+    <div class="chart">
       <h4 title={key}>
         {name} {unit && <small>{unit}</small>}
         {notFinite > 0 && <span class="bad"> × {notFinite} not finite</span>}
       </h4>
       <p class="readout" aria-hidden="true" ref={readout} />
       <div class="plot" role="img" aria-label={key} data-key={key} ref={element} />
-    </article>
+    </div>
   );
 }
 
 /** Keys of the charts tab: the key, what it does, and doing it. */
 export const shortcutsOfCharts = [
-  ["ArrowLeft", "charts: move to the left", () => board.shift(-0.1)],
-  ["ArrowRight", "charts: move to the right", () => board.shift(0.1)],
-  ["+", "charts: zoom in", () => board.shift(0, 0.5)],
-  ["-", "charts: zoom out", () => board.shift(0, 2)],
+  ["ArrowLeft", "charts: move to the left", () => shiftZoom(-0.1)],
+  ["ArrowRight", "charts: move to the right", () => shiftZoom(0.1)],
+  ["+", "charts: zoom in", () => shiftZoom(0, 0.5)],
+  ["-", "charts: zoom out", () => shiftZoom(0, 2)],
   ["r", "charts: show everything again", () => setView({ zoom: undefined }, true)],
   ["a", "charts: over steps or time", () => changeAxis(view.peek().axis === "step" ? "time" : "step")],
   ["y", "charts: log scale", () => setView({ log: !view.peek().log })],

@@ -203,20 +203,6 @@ export function Select<V extends string | number>({ label, value, options, on }:
   );
 }
 
-type DialogProps = { title: string; onClose: () => void; children: ComponentChildren };
-
-/** A dialog over the page, with its focus kept inside. */
-export function Dialog({ title, onClose, children }: DialogProps) {
-  const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => element.current?.showModal(), []);
-  return (
-    <dialog ref={element} aria-label={title} onClose={onClose}>
-      <h2>{title}</h2>
-      {children}
-    </dialog>
-  );
-}
-
 interface QuestionProps {
   /** The text of the button that asks. */
   readonly text: string;
@@ -246,27 +232,27 @@ export function AskingButton({
   hint,
   ...button
 }: QuestionProps) {
-  const [text, setText] = useState<string>();
-  const close = () => setText(undefined);
-  const answer = () => onAnswer(text ?? "");
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [text, setText] = useState(initial);
+  const ask = () => {
+    setText(initial);
+    dialog.current?.showModal();
+  };
   return (
     <>
-      <Button {...button} title={hint} on={() => setText(initial)} />
-      {text !== undefined && (
-        <Dialog title={title} onClose={close}>
-          <form method="dialog" onSubmit={() => void answer()}>
-            {label && (
-              <Field label={`${label} ${wanted ?? ""}`} autocomplete="off" value={text} on={setText} />
-            )}
-            <p class="buttons">
-              <button type="submit" disabled={wanted !== undefined && text.trim() !== wanted}>
-                {action}
-              </button>
-              <Button text="Cancel" on={close} />
-            </p>
-          </form>
-        </Dialog>
-      )}
+      <Button {...button} title={hint} on={ask} />
+      <dialog ref={dialog} aria-label={title}>
+        <h2>{title}</h2>
+        <form method="dialog" onSubmit={() => void onAnswer(text)}>
+          {label && <Field label={`${label} ${wanted ?? ""}`} autocomplete="off" value={text} on={setText} />}
+          <p class="buttons">
+            <button type="submit" disabled={wanted !== undefined && text.trim() !== wanted}>
+              {action}
+            </button>
+            <Button text="Cancel" on={() => dialog.current?.close()} />
+          </p>
+        </form>
+      </dialog>
     </>
   );
 }

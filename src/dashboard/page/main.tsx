@@ -1,20 +1,19 @@
 // The page: the list of runs or one of them, under one header. Read view.ts for what the URL holds, client.ts for what is
 // asked of the server.
-import { computed, effect, signal, useComputed } from "@preact/signals";
+import { effect, useComputed } from "@preact/signals";
 import { render } from "preact";
 import type { RunSummary } from "../api.ts";
-import { overlaid, shortcutsOfCharts } from "./charts.tsx";
+import { shortcutsOfCharts } from "./charts.tsx";
 import { connected, dismiss, isReport, openSession, session, toasts, watch } from "./client.ts";
 import { Controls } from "./controls.tsx";
-import { Button, Dialog, Missing, Select } from "./elements.tsx";
+import { Button, Missing, Select } from "./elements.tsx";
 import { formatTime } from "./format.ts";
 import { details, followDetails, followRuns, runs } from "./runs.ts";
 import { listed, RunActions, RunFacts, RunsList } from "./runs-list.tsx";
-import { formatView, setView, view } from "./view.ts";
+import { linkTo, overlaid, setView, view } from "./view.ts";
 import { RunTabs, tabs } from "./views.tsx";
 
 const themes = ["auto", "light", "dark"] as const;
-const helpShown = signal(false);
 
 function Page() {
   const run = useComputed(() => view.value.run).value;
@@ -32,19 +31,20 @@ function Page() {
         )}
       </main>
       <Toasts />
-      {helpShown.value && <Help />}
+      <Help />
     </>
   );
 }
 
 function Header() {
   const theme = useComputed(() => view.value.theme).value;
-  const list = formatView({ ...view.value, run: undefined, zoom: undefined }) || "#";
   const about = session.value;
   const said = { open: "● live", lost: "○ connection lost, trying again", closed: "○ connecting" };
   return (
     <header class="top">
-      <h1>{isReport ? "Espalier report" : <a href={list}>Espalier</a>}</h1>
+      <h1>
+        {isReport ? "Espalier report" : <a href={linkTo({ run: undefined, zoom: undefined })}>Espalier</a>}
+      </h1>
       <small class="where" title={about?.store}>
         {isReport ? about && `made ${formatTime(about.now)}` : about?.directory}
       </small>
@@ -60,7 +60,9 @@ function Header() {
         options={themes.map((one) => [one, one])}
         on={(one) => setView({ theme: one })}
       />
-      <Button text="?" aria-label="Keyboard shortcuts" on={showHelp} />
+      <button type="button" popovertarget="help" aria-label="Keyboard shortcuts">
+        ?
+      </button>
     </header>
   );
 }
@@ -103,13 +105,11 @@ function Toasts() {
   );
 }
 
-const showHelp = () => (helpShown.value = true);
-
 /** A key, what it does as the help says it, and doing it. */
 type Shortcut = readonly [key: string, what: string, act: () => void];
 
 const shortcuts: readonly Shortcut[] = [
-  ["?", "show this help", showHelp],
+  ["?", "show this help", () => document.getElementById("help")?.showPopover()],
   [
     "/",
     "search runs, filter metrics",
@@ -159,14 +159,13 @@ function pressed(event: KeyboardEvent): void {
 }
 
 function Help() {
-  const close = () => (helpShown.value = false);
   const all = [...shortcuts, ...shortcutsOfRuns, ...shortcutsOfTabs, ...shortcutsOfCharts];
   return (
-    <Dialog title="Keyboard shortcuts" onClose={close}>
+    <div id="help" popover="auto" role="dialog" aria-label="Keyboard shortcuts">
+      <h2>Keyboard shortcuts</h2>
       <dl>{all.flatMap(([key, what]) => [<dt key={key}>{key}</dt>, <dd key={what}>{what}</dd>])}</dl>
       <p>In charts: drag to zoom in, drag with shift to move, double click to show everything.</p>
-      <Button text="Close" on={close} />
-    </Dialog>
+    </div>
   );
 }
 
@@ -175,11 +174,9 @@ const [held] = (window.__ESPALIER_REPORT__?.["/api/runs"] ?? []) as readonly Run
 if (held && view.peek().run === undefined) setView({ run: held.id }, false);
 
 // Before anything is rendered: the live connection is there when views ask.
-const watched = computed(() => JSON.stringify(view.value.run === undefined ? [] : overlaid()));
 effect(() => {
-  const ids = JSON.parse(watched.value) as string[];
-  watch(ids);
-  followDetails(ids);
+  watch(overlaid.value);
+  followDetails(overlaid.value);
 });
 effect(() => {
   document.documentElement.dataset.theme = view.value.theme;

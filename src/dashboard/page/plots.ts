@@ -1,13 +1,12 @@
-// The drawn side of charts: a board holds the plots, tells them what comes near the viewport and what comes live, draws
-// those that changed, and keeps zoom and cursor of plots over the same axis together.
+// The drawn side of charts: what comes near the viewport is asked for and followed, and what changed is drawn.
 //
-//   a plot comes near the viewport ──> ask ──> one request per run for all of them ──> draw
+//   a plot comes near the viewport ──> follow ──> one request for all of them ──> draw
 //   live values ──> append ──> draw the plots in sight, at the next frame
 //   zoom, pan ──> draw, as many as a frame has time for ──> when it rests: ask for the visible part, finer
-import { computed, effect } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import uPlot from "uplot";
-import type { LiveEvents } from "../api.ts";
-import { type Failure, getSeries, notify, onLive, reconnects } from "./client.ts";
+import type { LiveEvents, Series } from "../api.ts";
+import { type Answer, type Changes, follow, getSeries, notify, onLive } from "./client.ts";
 import { formatDuration, formatNumber, formatTick } from "./format.ts";
 import { append, type Curve, type CurvePoint, curveOf, extremes, refine, smooth, thin } from "./series.ts";
 import { setView, view } from "./view.ts";
@@ -17,102 +16,54 @@ const points = 600;
 
 type Range = readonly [from: number, to: number];
 
-class Board {
-  readonly #plots = new Map<Element, Plot>();
-  readonly #due = new Set<Plot>();
-  #resting: ReturnType<typeof setTimeout> | undefined;
-  #frame = 0;
-  readonly #sight = new IntersectionObserver(
-    (entries) => {
-      for (const { target, isIntersecting } of entries) this.#plots.get(target)?.see(isIntersecting);
-    },
-    { rootMargin: "250px" },
-  );
-  readonly #sizes = new ResizeObserver((entries) => {
-    for (const { target } of entries) this.#plots.get(target)?.changed();
-  });
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+const dark = signal(darkness.matches);
+darkness.addEventListener("change", () => (dark.value = darkness.matches));
 
-  constructor() {
-    const each = (act: (plot: Plot) => void) => [...this.#plots.values()].forEach(act);
-    const renew = () => each((plot) => plot.renew());
-    const looks = computed(() => {
-      const { log, smoothing, hidden, run, theme } = view.value;
-      return JSON.stringify([log, smoothing > 0, hidden, run, theme]);
-    });
-    looks.subscribe(renew);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", renew);
-    const part = computed(() => {
-      const { smoothing, zoom, zoomOn } = view.value;
-      return JSON.stringify([smoothing, zoom, zoomOn]);
-    });
-    effect(() => {
-      void part.value;
-      each((plot) => plot.zoom());
-      // Finer points are asked for once the view has stood still.
-      clearTimeout(this.#resting);
-      this.#resting = setTimeout(() => each((plot) => plot.ask()), 120);
-    });
-    onLive("metrics", ({ run, series }) => each((plot) => plot.append(run, series)));
-    // A run that goes on from a checkpoint logs some steps again: what it had after them is gone.
-    const resumes = new Map<string, number>();
-    onLive("runs", ({ changed }) => {
-      for (const { id, resumes: times } of changed) {
-        if (times > (resumes.get(id) ?? times)) each((plot) => plot.forget(id));
-        resumes.set(id, times);
-      }
-    });
-    // What came while the connection was lost is asked for again.
-    reconnects.subscribe((times) => times > 0 && each((plot) => plot.forget()));
-  }
+/** What a plot is made anew for: its colours, series or scales are others. */
+const looks = computed(() => {
+  const { log, smoothing, hidden, run, theme } = view.value;
+  return JSON.stringify([log, smoothing > 0, hidden, run, theme, dark.value]);
+});
+/** What it is drawn anew for. */
+const part = computed(() => {
+  const { smoothing, zoom, zoomOn } = view.value;
+  return JSON.stringify([smoothing, zoom, zoomOn]);
+});
 
-  /** Draws curves in an element from the time that it comes near the viewport. Returns a function that ends this. */
-  add(element: HTMLElement, plotted: Plotted): () => void {
-    const plot = new Plot(element, plotted);
-    this.#plots.set(element, plot);
-    this.#sight.observe(element);
-    this.#sizes.observe(element);
-    return () => {
-      this.#sight.unobserve(element);
-      this.#sizes.unobserve(element);
-      this.#plots.delete(element);
-      plot.close();
-    };
-  }
+const plots = new Set<Plot>();
 
-  /** Draws a plot soon. Frames stay short: those that wait longest come first, the others in the next ones. */
-  draw(plot: Plot): void {
-    this.#due.add(plot);
-    const some = () => {
-      const end = performance.now() + 12;
-      for (const one of this.#due) {
-        if (performance.now() > end) break;
-        this.#due.delete(one);
-        one.draw();
-      }
-      this.#frame = this.#due.size === 0 ? 0 : requestAnimationFrame(some);
-    };
-    this.#frame ||= requestAnimationFrame(some);
-  }
-
-  /** Shows a range in all plots over an axis; the URL follows when it rests. */
-  move(group: string, range: Range): void {
-    for (const plot of this.#plots.values()) if (plot.group === group) plot.move(range);
-    clearTimeout(this.#resting);
-    this.#resting = setTimeout(() => setView({ zoom: range, zoomOn: group }, false), 150);
-  }
-
-  /** Moves the visible part by a share of it, and makes it longer by a factor, as keys and buttons do. */
-  shift(share: number, factor = 1): void {
-    const all = [...this.#plots.values()];
-    const sample = all.find((plot) => plot.range) ?? all.find((plot) => plot.visibleRange());
-    const [from, to] = sample?.visibleRange() ?? [0, 0];
-    const [middle, half] = [(from + to) / 2 + share * (to - from), ((to - from) / 2) * factor];
-    if (sample) this.move(sample.group, [middle - half, middle + half]);
-  }
+/** Draws curves in an element from the time that it comes near the viewport. Returns a function that ends this. */
+export function plotIn(element: HTMLElement, plotted: Plotted): () => void {
+  const plot = new Plot(element, plotted);
+  plots.add(plot);
+  return () => {
+    plots.delete(plot);
+    plot.close();
+  };
 }
 
-/** All plots of the page. */
-export const board = new Board();
+/** Moves the visible part by a share of it, and makes it longer by a factor, as keys and buttons do. */
+export function shiftZoom(share: number, factor = 1): void {
+  const all = [...plots];
+  const sample = all.find((plot) => plot.range) ?? all.find((plot) => plot.visibleRange());
+  const [from, to] = sample?.visibleRange() ?? [0, 0];
+  const [middle, half] = [(from + to) / 2 + share * (to - from), ((to - from) / 2) * factor];
+  if (sample) setView({ zoom: [middle - half, middle + half], zoomOn: sample.group }, false);
+}
+
+const due = new Set<Plot>();
+
+/** Frames stay short: plots that wait longest come first, the others in the next ones. */
+function drawSome(): void {
+  const end = performance.now() + 12;
+  for (const plot of due) {
+    if (performance.now() > end) break;
+    due.delete(plot);
+    plot.draw();
+  }
+  if (due.size > 0) requestAnimationFrame(drawSome);
+}
 
 /** A curve of a plot: the metric of a run. `colour` counts through the palette of style.css. */
 export interface Line {
@@ -137,27 +88,26 @@ export interface Plotted {
 
 /** The points of a curve. */
 interface Held {
-  /** False until the answer is there; the points are the live values that came meanwhile. */
-  answered: boolean;
-  whole: CurvePoint[];
-  /** Finer points of the part that is zoomed to. */
-  part?: Curve;
-  partRange?: Range | undefined;
+  readonly whole: CurvePoint[];
   /** True while each value is a point. */
-  exact: boolean;
-  notFinite: number;
+  readonly exact: boolean;
+  readonly notFinite: number;
+  /** The part that was zoomed to, and finer points: those of the part before until they are there. */
+  part?: { readonly range: Range; points?: Curve | undefined };
 }
 
 class Plot {
   readonly overTime = view.peek().axis === "time";
-  readonly key: string;
   readonly group: string;
   range: Range | undefined;
-  inSight = false;
+  #inSight = false;
   readonly #element: HTMLElement;
   readonly #plotted: Plotted;
-  /** By line; those that were asked for. */
   readonly #held = new Map<Line, Held>();
+  /** The lines that were asked for, and what ends following them. */
+  readonly #followed = new Map<Line, () => void>();
+  readonly #ends: readonly (() => void)[];
+  #resting: ReturnType<typeof setTimeout> | undefined;
   /** Undefined when the points, the smoothing or what is hidden changed. */
   #data: uPlot.AlignedData | undefined;
   #u: uPlot | undefined;
@@ -165,123 +115,139 @@ class Plot {
   constructor(element: HTMLElement, plotted: Plotted) {
     this.#element = element;
     this.#plotted = plotted;
-    this.key = plotted.key;
     this.group = this.overTime ? "time" : plotted.axis;
-    this.zoom();
+    const see = (entries: readonly IntersectionObserverEntry[]) => {
+      this.#inSight = entries.at(-1)?.isIntersecting === true;
+      this.#ask();
+      this.#changed();
+    };
+    const sight = new IntersectionObserver(see, { rootMargin: "250px" });
+    const sizes = new ResizeObserver(() => this.#changed());
+    for (const observer of [sight, sizes]) observer.observe(element);
+    this.#ends = [
+      () => sight.disconnect(),
+      () => sizes.disconnect(),
+      looks.subscribe(() => this.#renew()),
+      part.subscribe(() => this.#zoom()),
+    ];
   }
 
-  see(inSight: boolean): void {
-    this.inSight = inSight;
-    this.ask();
-    this.changed();
+  close(): void {
+    for (const end of [...this.#ends, ...this.#followed.values()]) end();
+    // Answers that are under way draw nothing any more.
+    this.#inSight = false;
+    this.#renew();
   }
 
-  /** Shows the part that the view asks for. */
-  zoom(): void {
+  /** Shows the part that the view asks for, and finer points of it once the view has stood still. */
+  #zoom(): void {
     const { zoom, zoomOn } = view.peek();
     this.range = zoomOn === this.group ? zoom : undefined;
-    this.changed();
-  }
-
-  move(range: Range): void {
-    this.range = range;
-    const { top, bottom } = this.#element.getBoundingClientRect();
-    if (this.inSight && bottom > 0 && top < innerHeight) board.draw(this);
+    this.#changed();
+    clearTimeout(this.#resting);
+    this.#resting = setTimeout(() => this.#ask(), 120);
   }
 
   /** Draws it anew, where it is in sight. */
-  changed(): void {
+  #changed(): void {
     this.#data = undefined;
-    if (this.inSight) board.draw(this);
+    if (!this.#inSight) return;
+    if (due.size === 0) requestAnimationFrame(drawSome);
+    due.add(this);
   }
 
-  /** Makes it anew: its colours, series or scales are others. */
-  renew(): void {
+  #renew(): void {
     this.#u?.destroy();
     this.#u = undefined;
-    this.changed();
-  }
-
-  /** Asks again for the curves of a run, or of all. */
-  forget(run?: string): void {
-    for (const line of this.#plotted.lines)
-      if (run === undefined || line.run === run) this.#held.delete(line);
-    this.ask();
+    this.#changed();
   }
 
   /** Asks for what lacks while it is in sight: of each line all of it first, then the part that is zoomed to. */
-  ask(): void {
-    const { range } = this;
-    for (const line of this.inSight ? this.#plotted.lines : []) {
+  #ask(): void {
+    for (const line of this.#inSight ? this.#plotted.lines : []) {
       const held = this.#held.get(line);
-      if (!held) {
-        const made = { answered: false, whole: [], exact: true, notFinite: 0 };
-        this.#held.set(line, made);
-        void this.#load(line, made);
-      } else if (held.answered && range && !held.exact && held.partRange !== range) {
-        held.partRange = range;
-        void this.#load(line, held, range);
-      }
+      if (!this.#followed.has(line)) this.#follow(line);
+      else if (held && this.range && !held.exact && held.part?.range !== this.range)
+        void this.#refine(line, held, this.range);
     }
   }
 
-  async #load(line: Line, held: Held, range?: Range): Promise<void> {
-    const origin = this.overTime ? line.startedAt : 0;
-    const [from, to] = (range ?? []).map((x) => x + origin);
-    const series = await getSeries(line.run, this.key, {
+  #follow(line: Line): void {
+    const ask = async (): Promise<Held> => {
+      const series = await this.#series(line);
+      const exact = !series || series.values <= series.x.length;
+      return { whole: this.#curve(line, series), exact, notFinite: series?.notFinite ?? 0 };
+    };
+    const show = ({ data, error }: Answer<Held>) => {
+      if (data) {
+        this.#held.set(line, data);
+        this.#ask();
+        this.#changed();
+      } else if (error) {
+        notify(error);
+        // When it comes near again it is asked for again.
+        this.#followed.get(line)?.();
+        this.#followed.delete(line);
+      }
+    };
+    this.#followed.set(line, follow(ask, this.#changesOf(line), show));
+  }
+
+  #changesOf(line: Line): Changes<Held> {
+    let resumes = Number.POSITIVE_INFINITY;
+    return (change) => {
+      const ends = [
+        onLive("metrics", ({ run, series: { [this.#plotted.key]: came } }) => {
+          if (came && run === line.run) change((held) => this.#appended(line, held, came));
+        }),
+        // A run that goes on from a checkpoint logs some steps again: what it had after them is gone.
+        onLive("runs", ({ changed }) => {
+          const run = changed.find(({ id }) => id === line.run);
+          if (run && run.resumes > resumes) change(() => undefined);
+          resumes = run?.resumes ?? resumes;
+        }),
+      ];
+      return () => ends.forEach((end) => end());
+    };
+  }
+
+  #appended(line: Line, held: Held, came: LiveEvents["metrics"]["series"][string]): Held {
+    let { notFinite } = held;
+    const x = this.overTime ? came.time : came.step;
+    came.value.forEach((value, i) => {
+      const isNew = append(held.whole, (x[i] ?? 0) - this.#origin(line), value);
+      if (isNew && value === null) notFinite += 1;
+    });
+    const whole = thin(held.whole, Math.max(points, this.#element.clientWidth));
+    return { ...held, whole, notFinite, exact: held.exact && whole === held.whole };
+  }
+
+  async #refine(line: Line, held: Held, range: Range): Promise<void> {
+    const part: Held["part"] = { range, points: held.part?.points };
+    held.part = part;
+    const series = await this.#series(line, range).catch(notify);
+    if (series) part.points = this.#curve(line, series);
+    this.#changed();
+  }
+
+  #series(line: Line, range?: Range): Promise<Series | undefined> {
+    const [from, to] = (range ?? []).map((x) => x + this.#origin(line));
+    return getSeries(line.run, this.#plotted.key, {
       points: String(points),
       axis: this.overTime ? "time" : "step",
       ...(from !== undefined && { from: String(Math.floor(from)) }),
       ...(to !== undefined && { to: String(Math.ceil(to)) }),
-    }).catch((error: Failure) => {
-      notify(error);
-      return "failed" as const;
     });
-    if (this.#held.get(line) !== held) return;
-    // A curve that comes near again is asked for again.
-    if (series === "failed") return void (held.answered || this.#held.delete(line));
-    const curve = series ? curveOf(series, origin) : [];
-    if (!held.answered) {
-      const came = held.whole;
-      held.answered = true;
-      held.whole = curve;
-      held.exact = series === undefined || series.values <= series.x.length;
-      held.notFinite = series?.notFinite ?? 0;
-      for (const { x, mean } of came) this.#append(line, x, mean);
-      this.ask();
-    } else if (held.partRange === range) held.part = curve;
-    this.changed();
   }
 
-  append(run: string, series: LiveEvents["metrics"]["series"]): void {
-    const came = series[this.key];
-    for (const line of this.#plotted.lines) {
-      if (!came || line.run !== run) continue;
-      const [x, origin] = this.overTime ? [came.time, line.startedAt] : [came.step, 0];
-      came.value.forEach((value, i) => this.#append(line, (x[i] ?? 0) - origin, value));
-      this.changed();
-    }
-  }
+  #curve = (line: Line, series: Series | undefined): CurvePoint[] =>
+    series ? curveOf(series, this.#origin(line)) : [];
 
-  #append(line: Line, x: number, value: number | null): void {
-    const held = this.#held.get(line);
-    // What was never asked for comes with the first answer.
-    if (!held || !append(held.whole, x, value)) return;
-    if (value === null) held.notFinite += 1;
-    const thinned = thin(held.whole, Math.max(points, this.#element.clientWidth));
-    held.exact &&= thinned === held.whole;
-    held.whole = thinned;
-  }
-
-  close(): void {
-    // Answers that are under way draw nothing any more.
-    this.inSight = false;
-    this.renew();
-  }
+  #origin = (line: Line): number => (this.overTime ? line.startedAt : 0);
 
   draw(): void {
     const { clientWidth: width, clientHeight: height } = this.#element;
-    if (!this.inSight || width === 0) return;
+    if (!this.#inSight || width === 0) return;
     const grown = this.#data === undefined;
     const data = this.#data ?? this.#prepare();
     this.#data = data;
@@ -316,7 +282,7 @@ class Plot {
     const lasts: unknown[] = [];
     const tables = this.#lines().map((line): uPlot.AlignedData => {
       const held = this.#held.get(line);
-      const curve = held?.answered ? refine(held.whole, this.range && held.part) : [];
+      const curve = held ? refine(held.whole, this.range && held.part?.points) : [];
       drawn += curve.length;
       notFinite += held?.notFinite ?? 0;
       const found = extremes(curve);
@@ -331,7 +297,7 @@ class Plot {
       return [curve.map(({ x }) => x), ...placed];
     });
     if (notFinite > 0) said.push(`${notFinite} not finite`);
-    this.#element.setAttribute("aria-label", `${this.key}: ${said.join("; ") || "no values yet"}`);
+    this.#element.setAttribute("aria-label", `${this.#plotted.key}: ${said.join("; ") || "no values yet"}`);
     this.#element.dataset.points = String(drawn);
     this.#element.dataset.last = String(lasts[0]);
     this.#plotted.onNotFinite(notFinite);
@@ -415,7 +381,7 @@ class Plot {
           setSeries: false,
           filters: {
             pub: (type) => type === "mousemove" || type === "mouseleave",
-            sub: () => this.inSight,
+            sub: () => this.#inSight,
           },
         },
         bind: {
@@ -453,7 +419,7 @@ class Plot {
     const perPixel = (range[1] - range[0]) / u.over.clientWidth;
     const move = (event: MouseEvent) => {
       const by = (down.clientX - event.clientX) * perPixel;
-      board.move(this.group, [range[0] + by, range[1] + by]);
+      setView({ zoom: [range[0] + by, range[1] + by], zoomOn: this.group }, false);
     };
     addEventListener("mousemove", move);
     addEventListener("mouseup", () => removeEventListener("mousemove", move), { once: true });

@@ -8,7 +8,7 @@ import { apiOf, emit, getSeries, isReport, notify, now, send, session } from "./
 import { AskingButton, Button, Check, type Column, Field, Table } from "./elements.tsx";
 import { formatAge, formatDuration, formatNumber, formatTick, formatTime } from "./format.ts";
 import { runs } from "./runs.ts";
-import { formatView, setView, toggled, view } from "./view.ts";
+import { linkTo, setView, toggled, view } from "./view.ts";
 
 /** A column that the list can be sorted by. */
 interface SortedColumn {
@@ -149,14 +149,9 @@ function Heading({ id, title }: { readonly id: string; readonly title: string })
   );
 }
 
-/** A link to a run that can be selected. A plain click keeps the rest of the view; others are the browser's. */
+/** A link to a run that can be selected. */
 function Name({ run: { id, name, sweep, tags, archived } }: { readonly run: RunSummary }) {
   const selected = useComputed(() => view.value.runs.includes(id)).value;
-  const follow = (event: MouseEvent) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    setView({ run: id, runs: [], zoom: undefined });
-  };
   return (
     <>
       <input
@@ -165,7 +160,7 @@ function Name({ run: { id, name, sweep, tags, archived } }: { readonly run: RunS
         checked={selected}
         onChange={() => setView({ runs: toggled(view.peek().runs, id) }, false)}
       />{" "}
-      <a href={`#run=${encodeURIComponent(id)}`} class={archived ? "archived" : ""} onClick={follow}>
+      <a href={linkTo({ run: id, runs: [], zoom: undefined })} class={archived ? "archived" : ""}>
         {name}
       </a>
       <small class="id"> {id} </small>
@@ -262,7 +257,7 @@ function Selection({ selected }: { readonly selected: readonly RunSummary[] }) {
   return (
     <fieldset class="toolbar selection" aria-label="Selected runs">
       <strong>{selected.length} selected</strong>
-      <a class="button" href={formatView({ ...view.value, run: ids[0], runs: ids, tab: "charts" })}>
+      <a class="button" href={linkTo({ run: ids[0], runs: ids, tab: "charts" })}>
         Overlay in charts
       </a>
       <RunActions selected={selected} />

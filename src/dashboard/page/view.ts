@@ -1,7 +1,7 @@
 // The whole view stands in the fragment of the URL: a link or a reload shows the same.
 //
 //   #run=ID&runs=A&runs=B&tab=charts&smoothing=0.6&zoom=100,200
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 
 /** Reads a field from all that the URL gives for it; from nothing, its default. */
 type Parse<T> = (given: readonly string[]) => T;
@@ -82,6 +82,15 @@ const inBrowser = typeof location !== "undefined";
 /** What the page shows now. Read `view.value` while rendering to be rendered anew when it changes. */
 export const view = signal<View>(parseView(inBrowser ? location.hash : ""));
 
+/** The runs whose curves are drawn: the one in front and those overlaid, in an order that picking one does not change. */
+export const overlaid = computed(() => JSON.parse(overlaidIds.value) as readonly string[]);
+// A text, so that what else changes in the view leaves the charts as they are.
+const overlaidIds = computed(() => {
+  const { run, runs } = view.value;
+  if (run === undefined) return "[]";
+  return JSON.stringify(runs.includes(run) ? runs : [run, ...runs]);
+});
+
 /**
  * Changes the view and the URL with it. Another run, tab or overlay is a step of the browser's history, so that back
  * returns from it; `step` decides otherwise.
@@ -91,9 +100,8 @@ export const view = signal<View>(parseView(inBrowser ? location.hash : ""));
  */
 export function setView(patch: Partial<View>, step?: boolean): void {
   const before = view.peek();
-  const moved = "run" in patch || "tab" in patch;
-  view.value = { ...before, ...(moved && { item: "" }), ...patch };
-  if (step ?? (moved || "runs" in patch)) {
+  view.value = changed(before, patch);
+  if (step ?? ("run" in patch || "tab" in patch || "runs" in patch)) {
     // The entry that is left keeps the view that it had.
     writeUrl(before);
     history.pushState(null, "", address(view.peek()));
@@ -102,6 +110,16 @@ export function setView(patch: Partial<View>, step?: boolean): void {
     later ??= setTimeout(() => writeUrl(view.peek()), 200);
   }
 }
+
+/** A link to another view: `linkTo({ tab: "log" })`. */
+export const linkTo = (patch: Partial<View>): string => formatView(changed(view.value, patch)) || "#";
+
+/** Another run or tab closes what is open within. */
+const changed = (before: View, patch: Partial<View>): View => ({
+  ...before,
+  ...(("run" in patch || "tab" in patch) && { item: "" }),
+  ...patch,
+});
 
 /** A list with a value that it did not have, or without one that it had. */
 export const toggled = (list: readonly string[], value: string): readonly string[] =>

@@ -1,4 +1,5 @@
 // The tabs of a run. Each shows one kind of what the stats store and the run's directory have.
+import { useComputed } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ClusterStatus, Comparison, Hooks, RunDetail, Sweep, Why } from "../api.ts";
@@ -10,11 +11,15 @@ import { askedAt, Button, Events, Field, Loaded, Select, Table, Text } from "./e
 import { formatNumber, formatTime } from "./format.ts";
 import { runs } from "./runs.ts";
 import { TimeView } from "./timeline-view.tsx";
-import { setView, view } from "./view.ts";
+import { linkTo, setView, view } from "./view.ts";
 
-type RunView = ComponentType<{ readonly run: RunDetail }>;
+interface Tab {
+  readonly id: string;
+  readonly title: string;
+  readonly View: ComponentType<{ readonly run: RunDetail }>;
+}
 
-export const tabs: readonly { readonly id: string; readonly title: string; readonly View: RunView }[] = [
+export const tabs: readonly [Tab, ...Tab[]] = [
   { id: "charts", title: "Charts", View: ChartsView },
   { id: "evaluations", title: "Evaluations", View: EvaluationsView },
   { id: "health", title: "Health", View: HealthView },
@@ -29,51 +34,37 @@ export const tabs: readonly { readonly id: string; readonly title: string; reado
   { id: "cluster", title: "Cluster", View: ClusterView },
 ];
 
-/** The tabs and the one that is chosen. Arrow keys, Home and End go from tab to tab. */
+/** The tabs as links, and what the chosen one shows. */
 export function RunTabs({ run }: { readonly run: RunDetail }) {
-  const list = useRef<HTMLDivElement>(null);
   const absent = { sweep: run.sweep === undefined, cluster: isReport };
   const shown = tabs.filter(({ id }) => !absent[id as keyof typeof absent]);
-  const { tab } = view.value;
-  const at = Math.max(0, shown.map(({ id }) => id).indexOf(tab));
-  const chosen = shown[at];
-  const onKeyDown = (event: KeyboardEvent) => {
-    const last = shown.length - 1;
-    const [left, right] = [at === 0 ? last : at - 1, at === last ? 0 : at + 1];
-    const next = { ArrowLeft: left, ArrowRight: right, Home: 0, End: last }[event.key];
-    if (next === undefined) return;
-    event.preventDefault();
-    setView({ tab: shown[next]?.id ?? "charts" });
-    (list.current?.children[next] as HTMLElement | undefined)?.focus();
-  };
-  // On a narrow page the list scrolls.
-  useEffect(() => {
-    list.current?.children[at]?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [at]);
-  if (!chosen) return null;
+  const id = useComputed(() => view.value.tab).value;
+  const chosen = shown.find((tab) => tab.id === id) ?? tabs[0];
   return (
     <>
-      <div class="tabs" role="tablist" aria-label="Views of the run" ref={list} onKeyDown={onKeyDown}>
-        {shown.map(({ id, title }, i) => (
-          <button
-            key={id}
-            id={`tab-${id}`}
-            type="button"
-            role="tab"
-            aria-selected={i === at}
-            aria-controls="tab-panel"
-            tabIndex={i === at ? 0 : -1}
-            onClick={() => setView({ tab: id })}
-          >
-            {title}
-          </button>
-        ))}
-      </div>
-      <div class="tab-panel" role="tabpanel" id="tab-panel" aria-labelledby={`tab-${chosen.id}`}>
+      <TabLinks tabs={shown} chosen={chosen} />
+      <article aria-label={chosen.title}>
         {/* Charts hold several runs: picking another one leaves them as they are. */}
         <chosen.View key={chosen.id === "charts" ? chosen.id : `${run.id} ${chosen.id}`} run={run} />
-      </div>
+      </article>
     </>
+  );
+}
+
+function TabLinks({ tabs, chosen }: { readonly tabs: readonly Tab[]; readonly chosen: Tab }) {
+  const list = useRef<HTMLElement>(null);
+  // On a narrow page the list scrolls.
+  useEffect(() => {
+    list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [chosen]);
+  return (
+    <nav class="tabs" aria-label="Views of the run" ref={list}>
+      {tabs.map((tab) => (
+        <a key={tab.id} href={linkTo({ tab: tab.id })} aria-current={tab === chosen ? "page" : undefined}>
+          {tab.title}
+        </a>
+      ))}
+    </nav>
   );
 }
 
@@ -296,13 +287,16 @@ function Trials({ sweep, run }: { readonly sweep: Sweep; readonly run: string })
   // Trials without a result come last.
   const cost = ({ result }: Sweep["trials"][number]) =>
     result === null ? Number.POSITIVE_INFINITY : direction === "maximize" ? -result : result;
-  const link = (trial: string) => <Button class="link" text={trial} on={() => setView({ run: trial })} />;
   return (
     <Table
       caption={`Trials of ${id}, the best first`}
       rows={[...trials].sort((a, b) => (cost(a) === cost(b) ? 0 : cost(a) - cost(b)))}
       columns={[
-        { title: "Trial", cell: (trial) => (trial.run === run ? <b>{run}</b> : link(trial.run)) },
+        {
+          title: "Trial",
+          cell: (trial) =>
+            trial.run === run ? <b>{run}</b> : <a href={linkTo({ run: trial.run })}>{trial.run}</a>,
+        },
         { title: "State", cell: ({ state }) => state },
         { title: metric, number: true, cell: ({ result }) => formatNumber(result ?? undefined) },
         ...parameters.map((name) => ({
