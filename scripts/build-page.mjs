@@ -16,6 +16,8 @@ await build({
   build: {
     outDir: resolve(out),
     target: "es2022",
+    // Those that know light-dark().
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
     emptyOutDir: true,
     assetsDir: "assets",
     // No request beside the document, the script and the style.

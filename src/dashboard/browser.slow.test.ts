@@ -195,7 +195,7 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
 
   it("shows where the time goes", async () => {
     await tab("Time");
-    await panel().locator("svg.stack polygon").first().waitFor();
+    await panel().locator("svg.stack path").first().waitFor();
     await until(() => panel().getByRole("list", { name: "Shares of time" }).innerText()).toMatch(/\d+\.\d %/);
     expect(await panel().getByRole("table", { name: "Timings of hooks" }).innerText()).toMatch(
       /evaluation.*ms/s,

@@ -37,12 +37,15 @@ type Look = (send: Send) => Promise<boolean>;
 /** All clients that listen, and what watches for them. */
 export class Live {
   readonly #runs: Runs;
-  readonly #clients = new Set<ServerResponse>();
+  /** By run; every client hears of the list, which has no name. */
   readonly #watchers = new Map<string, Watcher>();
-  #comments: NodeJS.Timeout | undefined;
 
   constructor(runs: Runs) {
     this.#runs = runs;
+  }
+
+  get #clients(): ReadonlySet<ServerResponse> {
+    return this.#watchers.get("")?.clients ?? new Set();
   }
 
   /** Clients that listen now. */
@@ -52,26 +55,29 @@ export class Live {
 
   /** Sends the events of runs to a client until it goes. */
   async listen(response: ServerResponse, ids: readonly string[]): Promise<void> {
-    if (this.#clients.size >= MOST_CLIENTS)
+    if (this.size >= MOST_CLIENTS)
       throw new EspalierError("DASHBOARD_BUSY", `${MOST_CLIENTS} pages are open already`, {
         fix: "close some of them",
       });
     if (ids.length > MOST_RUNS) throw invalid(`a page can watch ${MOST_RUNS} runs at once`);
     const watchers = [
       this.#watcher("", LIST_EVERY, () => watchList(this.#runs)),
-      ...[...new Set(ids)].map((id) => this.#watcher(id, LOOK_EVERY, () => watchRun(this.#runs, id))),
+      ...ids.map((id) => this.#watcher(id, LOOK_EVERY, () => watchRun(this.#runs, id))),
     ];
-    for (const clients of [this.#clients, ...watchers.map((watcher) => watcher.clients)])
-      clients.add(response);
-    response.on("close", () => this.#leave(response));
+    for (const { clients } of watchers) clients.add(response);
+    let comments: NodeJS.Timeout | undefined;
+    response.on("close", () => {
+      clearInterval(comments);
+      for (const [id, { clients }] of this.#watchers)
+        if (clients.delete(response) && clients.size === 0) this.#watchers.delete(id);
+    });
     // What is asked for once this answer has begun is older than what is then sent: nothing falls between.
     await Promise.all(watchers.map(({ begun }) => begun));
     if (response.destroyed) return;
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-    response.write(": here\n\n");
-    this.#comments ??= setInterval(() => {
-      for (const client of this.#clients) if (client.headersSent) client.write(": here\n\n");
-    }, COMMENT_EVERY).unref();
+    const comment = () => response.write(": here\n\n");
+    comment();
+    comments = setInterval(comment, COMMENT_EVERY).unref();
   }
 
   #watcher(id: string, every: number, begin: () => Promise<Look>): Watcher {
@@ -80,19 +86,9 @@ export class Live {
     return watcher;
   }
 
-  #leave(client: ServerResponse): void {
-    this.#clients.delete(client);
-    for (const [id, { clients }] of this.#watchers)
-      if (clients.delete(client) && clients.size === 0) this.#watchers.delete(id);
-  }
-
-  /** Ends all answers and stops watching. */
+  /** Ends all answers, and with them what watches. */
   close(): void {
-    clearInterval(this.#comments);
-    for (const client of [...this.#clients]) {
-      this.#leave(client);
-      client.destroy();
-    }
+    for (const client of this.#clients) client.destroy();
   }
 }
 
@@ -156,20 +152,6 @@ async function watchRun(runs: Runs, run: string): Promise<Look> {
   const readJournal = tailOf(directory, "control", "journal.jsonl");
   let told = JSON.stringify(readControl(directory));
   let looks = 0;
-
-  const lookAtEvents = async (send: Send): Promise<void> => {
-    const [before, now] = [counts, await runs.storeOf(run).counts(run)];
-    counts = now;
-    for (const kind of KINDS) if (now[kind] > before[kind]) send("event", { run, kind });
-  };
-  const lookAtControl = (send: Send): void => {
-    const state = readControl(directory);
-    const text = JSON.stringify(state);
-    const records = readJournal().lines.flatMap(recordOf);
-    if (!state || (text === told && records.length === 0)) return;
-    told = text;
-    send("control", { run, state, records });
-  };
   return async (send) => {
     const { rows, next } = await runs.storeOf(run).since(run, place, MOST_VALUES);
     place = next;
@@ -185,8 +167,14 @@ async function watchRun(runs: Runs, run: string): Promise<Look> {
     const log = readLog();
     if (log.lines.length > 0) send("log", { run, ...log });
     if (looks++ % LOOKS_PER_SECOND === 0) {
-      await lookAtEvents(send);
-      lookAtControl(send);
+      const before = counts;
+      counts = await runs.storeOf(run).counts(run);
+      for (const kind of KINDS) if (counts[kind] > before[kind]) send("event", { run, kind });
+      const state = readControl(directory);
+      const records = readJournal().lines.flatMap(recordOf);
+      const text = JSON.stringify(state);
+      if (state && (text !== told || records.length > 0)) send("control", { run, state, records });
+      told = text;
     }
     return rows.length === MOST_VALUES;
   };

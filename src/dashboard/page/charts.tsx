@@ -2,7 +2,7 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { MetricSummary, RunDetail } from "../api.ts";
-import { Button, Check, Field, Select } from "./elements.tsx";
+import { Button, Check, Field, Mark, Select } from "./elements.tsx";
 import { type Line, plotIn, shiftZoom } from "./plots.ts";
 import { details } from "./runs.ts";
 import { inOrder } from "./series.ts";
@@ -117,19 +117,12 @@ function Legend({ runs }: { readonly runs: readonly RunDetail[] }) {
           class={id === front ? "front" : ""}
           onClick={() => setView({ hidden: toggled(hidden, id) })}
         >
-          <Swatch colour={colour} /> {name} <small>{id}</small>
+          <Mark color={`var(--curve-${colour % 8})`} dashed={colour >= 8} /> {name} <small>{id}</small>
         </button>
       ))}
     </fieldset>
   );
 }
-
-/** The colour and the dashes of a curve. */
-const Swatch = ({ colour }: { readonly colour: number }) => (
-  <span style={{ color: `var(--curve-${colour % 8})` }} aria-hidden="true">
-    {colour < 8 ? "━" : "╍"}
-  </span>
-);
 
 function Group({ category, metrics }: { category: string; metrics: readonly SharedMetric[] }) {
   const folded = useComputed(() => view.value.folded).value;

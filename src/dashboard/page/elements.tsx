@@ -257,6 +257,13 @@ export function AskingButton({
   );
 }
 
+/** The colour of a curve or of a share, and its dashes. */
+export const Mark = ({ color, dashed = false }: { readonly color: string; readonly dashed?: boolean }) => (
+  <span style={{ color }} aria-hidden="true">
+    {dashed ? "╍" : "━"}
+  </span>
+);
+
 /** Text as it is, in a box that scrolls. */
 export const Text = ({ children }: { readonly children: string }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must take the keyboard.

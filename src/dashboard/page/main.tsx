@@ -179,7 +179,8 @@ effect(() => {
   followDetails(overlaid.value);
 });
 effect(() => {
-  document.documentElement.dataset.theme = view.value.theme;
+  const { theme } = view.value;
+  document.documentElement.style.colorScheme = theme === "auto" ? "" : theme;
 });
 effect(() => {
   const { run } = view.value;

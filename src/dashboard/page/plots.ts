@@ -9,7 +9,7 @@ import type { LiveEvents, Series } from "../api.ts";
 import { type Answer, type Changes, follow, getSeries, notify, onLive } from "./client.ts";
 import { formatDuration, formatNumber, formatTick } from "./format.ts";
 import { append, type Curve, type CurvePoint, curveOf, extremes, refine, smooth, thin } from "./series.ts";
-import { setView, view } from "./view.ts";
+import { overlaid, setView, view } from "./view.ts";
 
 /** Points that a curve is asked with. Below this many values each one is a point. */
 const points = 600;
@@ -23,13 +23,9 @@ darkness.addEventListener("change", () => (dark.value = darkness.matches));
 /** What a plot is made anew for: its colours, series or scales are others. */
 const looks = computed(() => {
   const { log, smoothing, hidden, run, theme } = view.value;
-  return JSON.stringify([log, smoothing > 0, hidden, run, theme, dark.value]);
+  return JSON.stringify([log, smoothing, hidden, run, theme, dark.value]);
 });
-/** What it is drawn anew for. */
-const part = computed(() => {
-  const { smoothing, zoom, zoomOn } = view.value;
-  return JSON.stringify([smoothing, zoom, zoomOn]);
-});
+const zoomed = computed(() => JSON.stringify([view.value.zoom, view.value.zoomOn]));
 
 const plots = new Set<Plot>();
 
@@ -108,7 +104,7 @@ class Plot {
   readonly #followed = new Map<Line, () => void>();
   readonly #ends: readonly (() => void)[];
   #resting: ReturnType<typeof setTimeout> | undefined;
-  /** Undefined when the points, the smoothing or what is hidden changed. */
+  /** Undefined when the points have changed. */
   #data: uPlot.AlignedData | undefined;
   #u: uPlot | undefined;
 
@@ -128,7 +124,7 @@ class Plot {
       () => sight.disconnect(),
       () => sizes.disconnect(),
       looks.subscribe(() => this.#renew()),
-      part.subscribe(() => this.#zoom()),
+      zoomed.subscribe(() => this.#zoom()),
     ];
   }
 
@@ -142,15 +138,21 @@ class Plot {
   /** Shows the part that the view asks for, and finer points of it once the view has stood still. */
   #zoom(): void {
     const { zoom, zoomOn } = view.peek();
+    const before = this.range;
     this.range = zoomOn === this.group ? zoom : undefined;
-    this.#changed();
+    // Wherever a zoom is moved to, the points are the same.
+    if (!before || !this.range) this.#data = undefined;
+    this.#drawSoon();
     clearTimeout(this.#resting);
     this.#resting = setTimeout(() => this.#ask(), 120);
   }
 
-  /** Draws it anew, where it is in sight. */
   #changed(): void {
     this.#data = undefined;
+    this.#drawSoon();
+  }
+
+  #drawSoon(): void {
     if (!this.#inSight) return;
     if (due.size === 0) requestAnimationFrame(drawSome);
     due.add(this);
@@ -339,10 +341,7 @@ class Plot {
       width,
       height,
       series: [
-        {
-          label: this.group,
-          value: (u, x: number | null) => place(x ?? u.data[0].at(-1) ?? 0),
-        },
+        { label: this.group, value: (u, x: number | null) => place(x ?? u.data[0].at(-1) ?? 0) },
         ...series,
       ],
       bands,
@@ -429,9 +428,7 @@ class Plot {
 
 /** Brings the run to the front whose curve was clicked. */
 function pick(line: Line | undefined): void {
-  const { run, runs } = view.peek();
-  if (line && line.run !== run)
-    setView({ run: line.run, runs: run === undefined || runs.includes(run) ? runs : [run, ...runs] });
+  if (line && line.run !== view.peek().run) setView({ run: line.run, runs: overlaid.peek() });
 }
 
 const probe = document.body.appendChild(document.createElement("i"));

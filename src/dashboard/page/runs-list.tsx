@@ -257,9 +257,7 @@ function Selection({ selected }: { readonly selected: readonly RunSummary[] }) {
   return (
     <fieldset class="toolbar selection" aria-label="Selected runs">
       <strong>{selected.length} selected</strong>
-      <a class="button" href={linkTo({ run: ids[0], runs: ids, tab: "charts" })}>
-        Overlay in charts
-      </a>
+      <a href={linkTo({ run: ids[0], runs: ids, tab: "charts" })}>Overlay in charts</a>
       <RunActions selected={selected} />
       <Button text="Clear selection" on={() => setView({ runs: [] }, false)} />
     </fieldset>

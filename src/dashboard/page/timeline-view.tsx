@@ -1,9 +1,9 @@
 // The tab "Time": shares of phases and hooks over the run, and timings of hooks.
 import type { Hooks, RunDetail, Series } from "../api.ts";
 import { apiOf, type Changes, getSeries, onLive } from "./client.ts";
-import { askedAt, Loaded, Table } from "./elements.tsx";
+import { askedAt, Loaded, Mark, Table } from "./elements.tsx";
 import { formatNumber } from "./format.ts";
-import { isTimed, nestHooks, sum, timelineOf } from "./timeline.ts";
+import { isTimed, nestHooks, stackTimes, sum } from "./timeline.ts";
 import { type View, view } from "./view.ts";
 
 export function TimeView({ run }: { readonly run: RunDetail }) {
@@ -44,44 +44,38 @@ const newTimings =
       if (event.run === run && Object.keys(event.series).some(isTimed)) change(() => undefined);
     });
 
-/** Layers over readings, stacked: each column is a reading. Below, their names with the average of their shares. */
+/** Layers over readings: each column is a reading. Below, their names with the average of their shares. */
 function Shares({ series }: { readonly series: readonly Series[] }) {
-  const { x, layers } = timelineOf(series);
-  const shown = layers.map(({ name, kind, share, base }, layer) => {
-    const edge = base.map((below, i) => [1 - below - (share[i] ?? 0), 1 - below] as const);
-    const top = edge.map(([y], i) => `${i},${y} ${i + 1},${y}`);
-    const bottom = edge.map(([, y], i) => `${i + 1},${y} ${i},${y}`).reverse();
-    return {
-      key: `${kind} ${name}`,
-      text: `${name} ${((100 * sum(share)) / Math.max(1, x.length)).toFixed(1)} %`,
-      points: [...top, ...bottom].join(" "),
-      color: kind === "rest" ? "var(--line)" : `var(--curve-${layer % 8})`,
-    };
-  });
+  const layers = stackTimes(series);
+  const readings = layers[0]?.tops.length ?? 0;
+  const shown = layers.map(({ name, shares, tops }, i) => ({
+    key: `${i} ${name}`,
+    text: `${name} ${((100 * sum(shares)) / Math.max(1, readings)).toFixed(1)} %`,
+    path: `M0,1${tops.map((top, at) => `V${1 - top}H${at + 1}`).join("")}V1Z`,
+    color: i === layers.length - 1 ? "var(--line)" : `var(--curve-${i % 8})`,
+  }));
   return (
     <>
       <svg
         class="stack"
         width="100%"
         height="180"
-        viewBox={`0 0 ${x.length} 1`}
+        viewBox={`0 0 ${readings} 1`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Shares of time at ${x.length} readings`}
+        aria-label={`Shares of time at ${readings} readings`}
       >
-        {shown.map(({ key, text, points, color }) => (
-          <polygon key={key} points={points} fill={color}>
+        {/* Each covers what reaches up behind it. */}
+        {shown.toReversed().map(({ key, text, path, color }) => (
+          <path key={key} d={path} fill={color}>
             <title>{text}</title>
-          </polygon>
+          </path>
         ))}
       </svg>
       <ul class="legend" aria-label="Shares of time">
         {shown.map(({ key, text, color }) => (
           <li key={key}>
-            <span style={{ color }} aria-hidden="true">
-              ━
-            </span>{" "}
-            {text}
+            <Mark color={color} /> {text}
           </li>
         ))}
       </ul>

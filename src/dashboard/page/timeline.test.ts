@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Series } from "../api.ts";
-import { nestHooks, timelineOf } from "./timeline.ts";
+import { nestHooks, stackTimes } from "./timeline.ts";
 
 const series = (key: string, x: number[], mean: (number | null)[]): Series => ({
   run: "a",
@@ -15,44 +15,37 @@ const series = (key: string, x: number[], mean: (number | null)[]): Series => ({
 
 describe("timeline", () => {
   it("stacks phases, then hooks by their time, then the rest", () => {
-    const { x, layers } = timelineOf([
+    const layers = stackTimes([
       series("time/hooks/small", [10, 20], [0.05, 0.05]),
       series("time/phases/train", [10, 20], [0.5, 0.25]),
       series("time/hooks/large", [10, 20], [0.25, 0.5]),
       series("time/samplesPerSecond", [10, 20], [900, 900]),
     ]);
-    expect(x).toEqual([10, 20]);
-    expect(layers.map(({ name, kind }) => [name, kind])).toEqual([
-      ["train", "phase"],
-      ["large", "hook"],
-      ["small", "hook"],
-      ["everything else", "rest"],
-    ]);
-    expect(layers.map(({ base }) => base.map((one) => Number(one.toFixed(6))))).toEqual([
-      [0, 0],
+    expect(layers.map(({ name }) => name)).toEqual(["train", "large", "small", "everything else"]);
+    expect(layers.map(({ tops }) => tops.map((one) => Number(one.toFixed(6))))).toEqual([
       [0.5, 0.25],
       [0.75, 0.75],
       [0.8, 0.8],
+      [1, 1],
     ]);
-    expect(layers.at(-1)?.share[0]).toBeCloseTo(0.2);
+    expect(layers.at(-1)?.shares[0]).toBeCloseTo(0.2);
   });
 
   it("keeps the share of the reading before where a series has none, and 0 before its first", () => {
-    const { x, layers } = timelineOf([
+    const layers = stackTimes([
       series("time/phases/train", [1, 3], [0.5, null]),
       series("time/phases/validation", [2], [0.25]),
     ]);
-    expect(x).toEqual([1, 2, 3]);
-    expect(layers[0]?.share).toEqual([0.5, 0.5, 0.5]);
-    expect(layers[1]?.share).toEqual([0, 0.25, 0.25]);
+    expect(layers[0]?.shares).toEqual([0.5, 0.5, 0.5]);
+    expect(layers[1]?.shares).toEqual([0, 0.25, 0.25]);
   });
 
   it("scales a reading in which hooks in the background took more than the time that passed", () => {
-    const { layers } = timelineOf([
+    const layers = stackTimes([
       series("time/phases/train", [1, 2], [1, 0.5]),
       series("time/hooks/evaluation", [1, 2], [3, 0.25]),
     ]);
-    expect(layers.map(({ share }) => share)).toEqual([
+    expect(layers.map(({ shares }) => shares)).toEqual([
       [0.25, 0.5],
       [0.75, 0.25],
       [0, 0.25],

@@ -1,51 +1,39 @@
 // Where the time of a run went: shares of phases and hooks, reading by reading, and hooks under those that brought them.
 import type { Series } from "../api.ts";
 
-/** Shares of one layer at each reading, and how much lies below it in the stack. */
+/** A phase or a hook among others that are stacked. */
 export interface Layer {
   readonly name: string;
-  readonly kind: "phase" | "hook" | "rest";
-  readonly share: readonly number[];
-  readonly base: readonly number[];
+  /** At each reading, and where the layer ends in the stack. */
+  readonly shares: readonly number[];
+  readonly tops: readonly number[];
 }
 
-export interface Timeline {
-  readonly x: readonly number[];
-  readonly layers: readonly Layer[];
-}
-
-const prefixes = { phase: "time/phases/", hook: "time/hooks/" } as const;
+const [phases, hooks] = ["time/phases/", "time/hooks/"] as const;
 
 /** True for the metrics that a timeline is made of. */
-export const isTimed = (key: string): boolean =>
-  key.startsWith(prefixes.phase) || key.startsWith(prefixes.hook);
+export const isTimed = (key: string): boolean => key.startsWith(phases) || key.startsWith(hooks);
 
 /**
  * Stacks the series `time/phases/*` and `time/hooks/*`: phases below, above them hooks, the longest first, then the rest
  * of the time. A series without a value at a reading has that of the reading before. Hooks that work in the background
  * can take more than the time that passed: all shares of such a reading are scaled to 1.
  */
-export function timelineOf(series: readonly Series[]): Timeline {
+export function stackTimes(series: readonly Series[]): readonly Layer[] {
   const x = [...new Set(series.flatMap((one) => one.x))].sort((a, b) => a - b);
-  const partsOf = (kind: "phase" | "hook") =>
+  const partsOf = (prefix: string) =>
     series
-      .filter(({ key }) => key.startsWith(prefixes[kind]))
-      .map((one) => ({ name: one.key.slice(prefixes[kind].length), kind, share: sharesAt(one, x) }));
-  const hooks = partsOf("hook").sort((a, b) => sum(b.share) - sum(a.share));
-  const parts = [...partsOf("phase"), ...hooks];
-  const sums = x.map((_, i) => sum(parts.map(({ share }) => share[i] ?? 0)));
-  const scaled = parts.map((part) => ({
-    ...part,
-    share: part.share.map((share, i) => share / Math.max(1, sums[i] ?? 0)),
-  }));
-  const left = sums.map((taken) => Math.max(0, 1 - taken));
-  let base: readonly number[] = x.map(() => 0);
-  const layers = [...scaled, { name: "everything else", kind: "rest" as const, share: left }].map((part) => {
-    const layer = { ...part, base };
-    base = base.map((below, i) => below + (part.share[i] ?? 0));
-    return layer;
+      .filter(({ key }) => key.startsWith(prefix))
+      .map((one) => ({ name: one.key.slice(prefix.length), taken: sharesAt(one, x) }));
+  const parts = [...partsOf(phases), ...partsOf(hooks).sort((a, b) => sum(b.taken) - sum(a.taken))];
+  const sums = x.map((_, i) => sum(parts.map(({ taken }) => taken[i] ?? 0)));
+  const rest = { name: "everything else", taken: sums.map((taken) => Math.max(0, 1 - taken)) };
+  let tops: readonly number[] = x.map(() => 0);
+  return [...parts, rest].map(({ name, taken }) => {
+    const shares = taken.map((share, i) => share / Math.max(1, sums[i] ?? 0));
+    tops = tops.map((below, i) => below + (shares[i] ?? 0));
+    return { name, shares, tops };
   });
-  return { x, layers };
 }
 
 /** The sum of numbers, as of the shares of a layer over all readings. */

@@ -1,7 +1,7 @@
 // The tabs of a run. Each shows one kind of what the stats store and the run's directory have.
 import { useComputed } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { ClusterStatus, Comparison, Hooks, RunDetail, Sweep, Why } from "../api.ts";
 import { ChartsView, MetricCharts } from "./charts.tsx";
 import { apiOf, type Changes, isReport, onLive } from "./client.ts";
@@ -51,22 +51,15 @@ export function RunTabs({ run }: { readonly run: RunDetail }) {
   );
 }
 
-function TabLinks({ tabs, chosen }: { readonly tabs: readonly Tab[]; readonly chosen: Tab }) {
-  const list = useRef<HTMLElement>(null);
-  // On a narrow page the list scrolls.
-  useEffect(() => {
-    list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [chosen]);
-  return (
-    <nav class="tabs" aria-label="Views of the run" ref={list}>
-      {tabs.map((tab) => (
-        <a key={tab.id} href={linkTo({ tab: tab.id })} aria-current={tab === chosen ? "page" : undefined}>
-          {tab.title}
-        </a>
-      ))}
-    </nav>
-  );
-}
+const TabLinks = ({ tabs, chosen }: { readonly tabs: readonly Tab[]; readonly chosen: Tab }) => (
+  <nav class="tabs" aria-label="Views of the run">
+    {tabs.map((tab) => (
+      <a key={tab.id} href={linkTo({ tab: tab.id })} aria-current={tab === chosen ? "page" : undefined}>
+        {tab.title}
+      </a>
+    ))}
+  </nav>
+);
 
 /** Scores over steps as curves and as a table, and what a curriculum made of them. */
 function EvaluationsView({ run }: { readonly run: RunDetail }) {
