@@ -293,7 +293,12 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
 
   it("makes rows of a long list as they come near, and finds those that are not made yet", async () => {
     const many = await openStatsStore(join(folder, "many.db"));
-    for (let i = 0; i < 300; i++) await fileRun(many, `run-${i}`, { startedAt: 1_800_000_000_000 - i });
+    // More than one address can name.
+    for (let i = 0; i < 300; i++) {
+      const id = `run-${i}-${"of-a-long-name".repeat(4)}`;
+      await fileRun(many, id, { name: `run-${i}`, startedAt: 1_800_000_000_000 - i });
+      await fileValue(many, id, 1, i);
+    }
     const server = await startDashboard({ store: many, directory: join(folder, "many"), port: 0 });
     const page = await pages.open(addressOf(server), server.url);
     await until(() => rowsOf(page).count()).toBe(60);
@@ -310,6 +315,11 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
     // Not by the mouse: it would bring the button into sight, and rows before it.
     await page.getByRole("button", { name: "Show all 300" }).dispatchEvent("click");
     await until(() => rowsOf(page).count()).toBe(300);
+    await until(() =>
+      rowsOf(page)
+        .getByRole("img", { name: /^train\/loss of/ })
+        .count(),
+    ).toBe(300);
     expect(await rowsOf(page).last().getAttribute("aria-rowindex")).toBe("301");
     await page.context().close();
     await server.close();
@@ -340,7 +350,8 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
       const name = `${markup}${script}${turned}`;
       await fileRun(store, id, { name, config: { [markup]: script } });
       await store.mark(id, { tags: [markup, script, turned] });
-      for (const key of [`train/${markup}`, `${script.replaceAll("/", "")}/loss`, `evaluation/${turned}`])
+      const metrics = [`train/${markup}`, `${script.replaceAll("/", "")}/loss`, `evaluation/${turned}`];
+      for (const key of [...metrics, `time/hooks/${markup}`])
         for (let step = 1; step <= 5; step++) await fileValue(store, id, step, step, key);
       await store.add(id, "evaluation", [
         { step: 1, name: markup, scores: { [markup]: 1 }, wall: 1, checkpoint: script },

@@ -13,7 +13,6 @@ import { inside, pathSegments } from "./safety.ts";
 /** Recorded episodes that are shown, the newest. */
 const MOST_FILMS = 5;
 
-/** Options of {@link makeReport}. */
 export interface ReportOptions extends RunsOptions {
   /** The directory of the page's files. Default: the built page. */
   readonly page?: string;

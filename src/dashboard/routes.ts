@@ -25,7 +25,6 @@ import {
 } from "./runs.ts";
 import { invalid } from "./safety.ts";
 
-/** What a route is given. */
 interface Ask {
   /** What stands in the path where the route has a `*`. */
   readonly names: readonly [string, string];
@@ -38,7 +37,6 @@ interface Ask {
 
 type Route = (ask: Ask, runs: Runs) => unknown;
 
-/** Everything that is answered with JSON. */
 const routes = {
   "GET /api/session": ({ control }: Ask, runs: Runs) => ({
     /** The stats store, without passwords, and the directory of runs. */
@@ -78,10 +76,8 @@ export type Answers = {
   readonly [Name in keyof typeof routes]: Awaited<ReturnType<(typeof routes)[Name]>>;
 };
 
-/** What a request of the API asks for. */
 export interface ApiRequest extends Omit<Ask, "names"> {
   readonly method: string;
-  /** The parts of the path. */
   readonly path: readonly string[];
 }
 

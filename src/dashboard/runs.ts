@@ -19,7 +19,6 @@ import {
 import type { ControlState, RunState } from "./api.ts";
 import { inside, invalid } from "./safety.ts";
 
-/** Where runs are. */
 export interface RunsOptions {
   /** The stats store, or its location: it is opened as soon as it is there. */
   readonly store: StatsStore | string;
@@ -27,7 +26,6 @@ export interface RunsOptions {
   readonly directory: string;
 }
 
-/** The runs of a stats store and of a directory. */
 export class Runs {
   readonly directory: string;
   /** The path or URL of the stats store. */
@@ -80,7 +78,6 @@ export class Runs {
     return !this.#alone.has(id);
   }
 
-  /** The store that knows a run. */
   storeOf(id: string): StatsStore {
     return this.isFiled(id) ? this.#store : this.#memory;
   }
@@ -216,7 +213,6 @@ function progressOf({ outcome, limits, counters }: RunRow): number | undefined {
   return shares.length > 0 ? Math.min(1, Math.max(...shares)) : undefined;
 }
 
-/** A run in full. */
 export async function readDetail(runs: Runs, id: string) {
   const row = await runs.row(id);
   const directory = directoryOf(runs, row);
@@ -247,7 +243,6 @@ export async function readDetail(runs: Runs, id: string) {
 const configOf = (runs: Runs, row: RunRow): string | undefined =>
   inside(directoryOf(runs, row), "config.yaml");
 
-/** Settings as paths and values. */
 function settingsOf(runs: Runs, row: RunRow): ReadonlyMap<string, string> {
   try {
     return runSettings(configOf(runs, row), row.config);
@@ -263,8 +258,8 @@ function differing(settings: readonly ReadonlyMap<string, string>[]): readonly s
 }
 
 /** JSON has no other numbers. */
-export const finite = (value: number | null): number | null =>
-  value !== null && Number.isFinite(value) ? value : null;
+export const finite = (value: number | null | undefined): number | null =>
+  typeof value === "number" && Number.isFinite(value) ? value : null;
 
 /** The part of metrics that is read, and how finely. */
 interface SeriesQuery extends NonNullable<Parameters<StatsStore["buckets"]>[2]> {
@@ -333,7 +328,6 @@ export async function readHooks(runs: Runs, id: string) {
   };
 }
 
-/** Why a hook did or did not run, in sentences. */
 export async function explainHook(runs: Runs, id: string, hook: string, at?: number) {
   const { decisions, verdicts, undecided } = await readWhy(runs.storeOf(id), id, hook, at);
   const sentences = decisions.map(({ fromStep, toStep, event, ran, times, why }) => {
@@ -373,7 +367,7 @@ export async function listSweeps(runs: Runs) {
         run: row.id,
         state: summaryOf(runs, row).state,
         values: Object.fromEntries(parameters.map((path) => [path, settings[i]?.get(path) ?? ""] as const)),
-        result: finite(results.get(row.id) ?? null),
+        result: finite(results.get(row.id)),
       })),
     };
   });

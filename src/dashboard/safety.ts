@@ -102,7 +102,7 @@ export const isPlainName = (name: string): boolean =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   !/[/\\\x00-\x1f\x7f]/.test(name);
 
-/** The JSON document of a request. It is not read further than the longest that is accepted. */
+/** Reads no further than the longest document that is accepted. */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const tooLarge = new EspalierError("DASHBOARD_TOO_LARGE", `a request has at most ${LONGEST_BODY} bytes`);
   if (Number(request.headers["content-length"] ?? 0) > LONGEST_BODY) throw tooLarge;

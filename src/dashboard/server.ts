@@ -13,6 +13,7 @@
  *     its answer: JSON, events, or a file; a failure is { error: { code, message, fix } }
  */
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { EspalierError, errorText } from "../core/index.ts";
@@ -66,14 +67,6 @@ const statuses: readonly (readonly [status: number, codes: RegExp])[] = [
   [503, /^(DASHBOARD_BUSY|STATS_UNAVAILABLE|STATS_BUSY)$/],
 ];
 
-interface Dashboard {
-  readonly runs: Runs;
-  readonly live: Live;
-  readonly page: string;
-  readonly token: string;
-  readonly host: string;
-}
-
 /**
  * Serves the dashboard.
  *
@@ -85,27 +78,46 @@ interface Dashboard {
  * ```
  */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
-  const { host = "127.0.0.1", port } = options;
-  const token = options.token ?? randomBytes(24).toString("base64url");
+  const { host = "127.0.0.1", token = randomBytes(24).toString("base64url") } = options;
   if (token.length < 16)
     throw new EspalierError("OPTION_INVALID", "the token is too short", {
       fix: "give 16 characters or more",
     });
+  const page = options.page ?? pageDirectory();
   const runs = await Runs.open(options);
   const live = new Live(runs);
-  const dashboard: Dashboard = { runs, live, token, host, page: options.page ?? pageDirectory() };
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (request, response) => {
-    void answer(request, response, dashboard);
-  });
-  const bound = await listen(server, host, port);
-  const reached =
-    { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? (host.includes(":") ? `[${host}]` : host);
+
+  /** Answers one request. Never rejects. */
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    // A client that goes away is no failure.
+    response.on("error", () => undefined);
+    for (const [name, value] of Object.entries(safeHeaders)) response.setHeader(name, value);
+    try {
+      checkHost(request, host);
+      const { path, query } = pathSegments(request.url ?? "/");
+      if (path[0] !== "api") return await servePage(page, request, response, path);
+      const method = request.method ?? "GET";
+      const control = hasToken(request, token);
+      if (method !== "GET") checkOrigin(request);
+      if (!control && (method !== "GET" || !isLoopback(host))) throw tokenNeeded();
+      if (path.join("/") === "api/live") return await live.listen(response, query.getAll("run"));
+      const body = method === "POST" ? await readBody(request) : undefined;
+      sendJson(response, 200, await answerTo(runs, { method, path, query, body, control }));
+    } catch (error) {
+      if (response.headersSent) response.destroy();
+      else sendError(request, response, error);
+    }
+  };
+  const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, answer);
+  const bound = await listen(server, host, options.port);
+  const reached = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
   return {
-    url: `http://${reached}:${bound}/`,
+    url: `http://${reached.includes(":") ? `[${reached}]` : reached}:${bound}/`,
     token,
     async close() {
       live.close();
-      const closed = new Promise<void>((done) => server.close(() => done()));
+      const closed = once(server, "close");
+      server.close();
       server.closeAllConnections();
       await closed;
       await runs.close();
@@ -120,13 +132,8 @@ const PORTS = 100;
 async function listen(server: Server, host: string, given: number | undefined): Promise<number> {
   for (let port = given ?? FIRST_PORT; ; port++)
     try {
-      await new Promise<void>((done, fail) => {
-        server.once("error", fail);
-        server.listen({ port, host }, () => {
-          server.off("error", fail);
-          done();
-        });
-      });
+      server.listen({ port, host });
+      await once(server, "listening");
       return (server.address() as AddressInfo).port;
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
@@ -137,32 +144,6 @@ async function listen(server: Server, host: string, given: number | undefined): 
         cause,
       });
     }
-}
-
-/** Answers one request. Never rejects. */
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  dashboard: Dashboard,
-): Promise<void> {
-  // A client that goes away is no failure.
-  response.on("error", () => undefined);
-  for (const [name, value] of Object.entries(safeHeaders)) response.setHeader(name, value);
-  try {
-    checkHost(request, dashboard.host);
-    const { path, query } = pathSegments(request.url ?? "/");
-    if (path[0] !== "api") return await servePage(dashboard.page, request, response, path);
-    const method = request.method ?? "GET";
-    const control = hasToken(request, dashboard.token);
-    if (method !== "GET") checkOrigin(request);
-    if (!control && (method !== "GET" || !isLoopback(dashboard.host))) throw tokenNeeded();
-    if (path.join("/") === "api/live") return await dashboard.live.listen(response, query.getAll("run"));
-    const body = method === "POST" ? await readBody(request) : undefined;
-    sendJson(response, 200, await answerTo(dashboard.runs, { method, path, query, body, control }));
-  } catch (error) {
-    if (response.headersSent) response.destroy();
-    else sendError(request, response, error);
-  }
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {

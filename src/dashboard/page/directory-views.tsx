@@ -1,5 +1,5 @@
 // Tabs over what lies in the directory of a run: checkpoints, recorded episodes, the log.
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { bytesText } from "../../core/index.ts";
 import type {
   CheckpointDetail,
@@ -11,7 +11,7 @@ import type {
   Verified,
 } from "../api.ts";
 import { apiOf, type Changes, emit, isReport, onLive, send, session } from "./client.ts";
-import { askedAt, Button, Check, Loaded, Table } from "./elements.tsx";
+import { askedAt, Button, Loaded, Table } from "./elements.tsx";
 import { formatNumber, formatTime } from "./format.ts";
 import { withNewer } from "./log-lines.ts";
 import { setView, view } from "./view.ts";
@@ -224,40 +224,20 @@ function Frames({ fps, frames, name }: Film & { readonly name: string }) {
   );
 }
 
-/** The newest lines, and those that come. */
+/** The newest lines, and those that come: the box stays at its end, or where somebody has scrolled to. */
 export function LogView({ run }: { readonly run: RunDetail }) {
   const live: Changes<LogPart> = (change) =>
     onLive("log", (part) => part.run === run.id && change((held) => withNewer(held, part)));
   return (
     <Loaded<LogPart> path={apiOf(run.id, "log")} live={live}>
-      {({ lines }) => <Lines lines={lines} />}
+      {({ lines }) => (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must take the keyboard.
+        <div class="log" tabIndex={0} role="log" aria-live="off" aria-label="Log">
+          <div>
+            {lines.length === 0 ? "No lines yet." : lines.map((line, i) => <div key={i}>{line}</div>)}
+          </div>
+        </div>
+      )}
     </Loaded>
-  );
-}
-
-/** Lines of a log, the newest while they are followed. Scrolling up stops this, so that what is read does not move. */
-function Lines({ lines }: { readonly lines: readonly string[] }) {
-  const [follow, setFollow] = useState(true);
-  const box = useRef<HTMLDivElement>(null);
-  const held = useRef(lines);
-  if (follow) held.current = lines;
-  useLayoutEffect(() => {
-    if (follow) box.current?.scrollTo(0, box.current.scrollHeight);
-  }, [lines, follow]);
-  const onScroll = ({ currentTarget: box }: { readonly currentTarget: Element }) =>
-    box.scrollHeight - box.scrollTop - box.clientHeight > 4 && setFollow(false);
-  return (
-    <>
-      <p class="toolbar">
-        <Check label="Follow" checked={follow} on={setFollow} />
-      </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must take the keyboard. */}
-      <div class="log" ref={box} tabIndex={0} role="log" aria-live="off" aria-label="Log" onScroll={onScroll}>
-        {lines.length === 0 && <p class="note">No lines yet.</p>}
-        {held.current.map((line, i) => (
-          <div key={i}>{line}</div>
-        ))}
-      </div>
-    </>
   );
 }

@@ -161,7 +161,6 @@ type FieldProps = JSX.IntrinsicElements["input"] & {
   readonly on?: (text: string) => void;
 };
 
-/** An input with its label in front. */
 export const Field = ({ label, on, ...rest }: FieldProps) => (
   <label>
     {label} <input onInput={(event) => on?.(event.currentTarget.value)} {...rest} />
@@ -183,7 +182,6 @@ interface SelectProps<V> {
   readonly on: (value: V) => void;
 }
 
-/** A choice from a list, with its label in front. */
 export function Select<V extends string | number>({ label, value, options, on }: SelectProps<V>) {
   const choose = (event: { readonly currentTarget: HTMLSelectElement }) => {
     const chosen = options[event.currentTarget.selectedIndex];

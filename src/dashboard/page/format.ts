@@ -38,11 +38,9 @@ export function formatDuration(milliseconds: number): string {
   return parts.join("").trim();
 }
 
-/** How long ago, in one unit: now, 12 s ago, 3 min ago, 47 h ago, 2 d ago. */
-export function formatAge(milliseconds: number): string {
-  const [size, unit] = spans.find(([size], i) => milliseconds >= (i === 0 ? 2 : 1) * size) ?? [1000, "s"];
-  return milliseconds < 2000 ? "now" : `${Math.floor(milliseconds / size)} ${unit} ago`;
-}
+/** How long ago, in one unit: now, 12 s ago, 3 min ago, 2 d ago. */
+export const formatAge = (milliseconds: number): string =>
+  milliseconds < 2000 ? "now" : formatDuration(milliseconds).replace(/(?<=[a-z]) .*|$/, " ago");
 
 /** A moment: 2025-03-04 05:06:07, in the browser's time zone. Swedes write it so. */
 export const formatTime = (milliseconds: number): string => new Date(milliseconds).toLocaleString("sv");

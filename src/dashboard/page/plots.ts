@@ -5,7 +5,7 @@
 //   zoom, pan ──> draw, as many as a frame has time for ──> when it rests: ask for the visible part, finer
 import { computed, signal } from "@preact/signals";
 import uPlot from "uplot";
-import type { LiveEvents, Series } from "../api.ts";
+import type { LiveEvents } from "../api.ts";
 import { type Answer, type Changes, follow, getSeries, notify, onLive } from "./client.ts";
 import { formatDuration, formatNumber, formatTick } from "./format.ts";
 import { append, type Curve, type CurvePoint, curveOf, extremes, refine, smooth, thin } from "./series.ts";
@@ -175,11 +175,6 @@ class Plot {
   }
 
   #follow(line: Line): void {
-    const ask = async (): Promise<Held> => {
-      const series = await this.#series(line);
-      const exact = !series || series.values <= series.x.length;
-      return { whole: this.#curve(line, series), exact, notFinite: series?.notFinite ?? 0 };
-    };
     const show = ({ data, error }: Answer<Held>) => {
       if (data) {
         this.#held.set(line, data);
@@ -192,7 +187,10 @@ class Plot {
         this.#followed.delete(line);
       }
     };
-    this.#followed.set(line, follow(ask, this.#changesOf(line), show));
+    this.#followed.set(
+      line,
+      follow(() => this.#load(line), this.#changesOf(line), show),
+    );
   }
 
   #changesOf(line: Line): Changes<Held> {
@@ -227,23 +225,23 @@ class Plot {
   async #refine(line: Line, held: Held, range: Range): Promise<void> {
     const part: Held["part"] = { range, points: held.part?.points };
     held.part = part;
-    const series = await this.#series(line, range).catch(notify);
-    if (series) part.points = this.#curve(line, series);
+    part.points = (await this.#load(line, range).catch(notify))?.whole;
     this.#changed();
   }
 
-  #series(line: Line, range?: Range): Promise<Series | undefined> {
-    const [from, to] = (range ?? []).map((x) => x + this.#origin(line));
-    return getSeries(line.run, this.#plotted.key, {
+  async #load(line: Line, range?: Range): Promise<Held> {
+    const origin = this.#origin(line);
+    const [from, to] = (range ?? []).map((x) => x + origin);
+    const series = await getSeries(line.run, this.#plotted.key, {
       points: String(points),
       axis: this.overTime ? "time" : "step",
       ...(from !== undefined && { from: String(Math.floor(from)) }),
       ...(to !== undefined && { to: String(Math.ceil(to)) }),
     });
+    if (!series) return { whole: [], exact: true, notFinite: 0 };
+    const { values, x, notFinite } = series;
+    return { whole: curveOf(series, origin), exact: values <= x.length, notFinite };
   }
-
-  #curve = (line: Line, series: Series | undefined): CurvePoint[] =>
-    series ? curveOf(series, this.#origin(line)) : [];
 
   #origin = (line: Line): number => (this.overTime ? line.startedAt : 0);
 

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { amountText } from "../../core/index.ts";
 import type { RunMarks, RunState, RunSummary, Series } from "../api.ts";
 import { apiOf, emit, getSeries, isReport, notify, now, send, session } from "./client.ts";
-import { AskingButton, Button, Check, type Column, Field, Table } from "./elements.tsx";
+import { AskingButton, Button, Check, type Column, Field, Missing, Table } from "./elements.tsx";
 import { formatAge, formatDuration, formatNumber, formatTick, formatTime } from "./format.ts";
 import { runs } from "./runs.ts";
 import { linkTo, setView, toggled, view } from "./view.ts";
@@ -71,7 +71,7 @@ export function listed(all: Iterable<RunSummary>): readonly RunSummary[] {
 export function RunsList() {
   const all = runs.value;
   const { runs: selected } = view.value;
-  if (!all) return <p class="note">Loading the runs …</p>;
+  if (!all) return <Missing error={undefined} />;
   const rows = listed(all.values());
   return (
     <>
@@ -127,9 +127,7 @@ function SearchBar({ all }: { readonly all: ReadonlyMap<string, RunSummary> }) {
       {hidden.length > 0 && (
         <Button text={`Show ${hidden.length} hidden`} on={() => setView({ hidden: [] })} />
       )}
-      {tags.map((tag) => (
-        <TagButton key={tag} tag={tag} />
-      ))}
+      <Tags tags={tags} />
     </search>
   );
 }
@@ -165,9 +163,7 @@ function Name({ run: { id, name, sweep, tags, archived } }: { readonly run: RunS
       </a>
       <small class="id"> {id} </small>
       {sweep && <small> sweep {sweep} </small>}
-      {tags.map((tag) => (
-        <TagButton key={tag} tag={tag} />
-      ))}
+      <Tags tags={tags} />
     </>
   );
 }
@@ -232,23 +228,25 @@ export const RunFacts = ({ run }: { readonly run: RunSummary }) => (
       </span>
     )}
     {run.resumes > 0 && <span>resumed {amountText(run.resumes, "times")}</span>}
-    {run.tags.map((tag) => (
-      <TagButton key={tag} tag={tag} />
-    ))}
+    <Tags tags={run.tags} />
   </>
 );
 
-function TagButton({ tag }: { readonly tag: string }) {
-  const tags = useComputed(() => view.value.tags).value;
-  const change = () => setView({ tags: toggled(tags, tag) });
+function Tags({ tags }: { readonly tags: readonly string[] }) {
+  const chosen = useComputed(() => view.value.tags).value;
   return (
-    <Button
-      class="tag"
-      text={tag}
-      title={`Only runs tagged ${tag}`}
-      aria-pressed={tags.includes(tag)}
-      on={change}
-    />
+    <>
+      {tags.map((tag) => (
+        <Button
+          key={tag}
+          class="tag"
+          text={tag}
+          title={`Only runs tagged ${tag}`}
+          aria-pressed={chosen.includes(tag)}
+          on={() => setView({ tags: toggled(chosen, tag) })}
+        />
+      ))}
+    </>
   );
 }
 

@@ -139,8 +139,11 @@ function writeUrl(shown: View): void {
 
 const address = (shown: View) => formatView(shown) || location.pathname + location.search;
 
-if (inBrowser)
+if (inBrowser) {
+  // The entry that a link leaves keeps the view that it had.
+  addEventListener("click", () => later && writeUrl(view.peek()), true);
   addEventListener("popstate", () => {
     forgetUrl();
     view.value = parseView(location.hash);
   });
+}

@@ -10,6 +10,7 @@ import { CheckpointsView, LogView, ReplaysView } from "./directory-views.tsx";
 import { askedAt, Button, Events, Field, Loaded, Select, Table, Text } from "./elements.tsx";
 import { formatNumber, formatTime } from "./format.ts";
 import { runs } from "./runs.ts";
+import { nestHooks } from "./timeline.ts";
 import { TimeView } from "./timeline-view.tsx";
 import { linkTo, setView, view } from "./view.ts";
 
@@ -185,7 +186,7 @@ function detailsText(details: unknown): string {
   return [outcome, reason, ...more].filter((part) => part !== undefined && part !== null).join(": ");
 }
 
-/** The plan with its reasons, the state of each hook, and why it did or did not run. */
+/** Each hook under the one that brought it: its state, its timings, why it did or did not run. Below, the plan. */
 function HooksView({ run }: { readonly run: RunDetail }) {
   const asked = view.value.item;
   const told = run.control?.hooks ?? {};
@@ -213,20 +214,45 @@ function HooksView({ run }: { readonly run: RunDetail }) {
       </span>
     );
   };
+  const table = (hooks: Hooks["hooks"]) => {
+    const rows = nestHooks(
+      hooks.map((hook) => ({ ...hook, enabled: told[hook.name]?.enabled ?? hook.enabled })),
+    );
+    const most = Math.max(...rows.map(({ total }) => total), Number.MIN_VALUE);
+    return (
+      <Table
+        caption="Hooks"
+        rows={rows}
+        keyOf={({ name }) => name}
+        empty="Nothing was filed about hooks yet."
+        columns={[
+          {
+            title: "Hook",
+            cell: (hook) => <span style={{ paddingLeft: `${hook.depth}rem` }}>{hook.name}</span>,
+          },
+          { title: "State", cell: ({ enabled }) => (enabled ? "enabled" : "disabled") },
+          { title: "Actions", cell: ({ name, enabled }) => actions(name, enabled) },
+          {
+            title: "Total",
+            cell: ({ name, own, total }) => (
+              <span title={own < total ? `${milliseconds(own)} of its own` : undefined}>
+                <progress aria-label={`Share of ${name}`} max={most} value={total} /> {milliseconds(total)}
+              </span>
+            ),
+          },
+          { title: "Calls", number: true, cell: ({ count }) => formatNumber(count) },
+          { title: "Mean", number: true, cell: ({ mean }) => milliseconds(mean) },
+          { title: "p99", number: true, cell: ({ p99 }) => milliseconds(p99) },
+          { title: "Max", number: true, cell: ({ max }) => milliseconds(max) },
+        ]}
+      />
+    );
+  };
   return (
     <Loaded<Hooks> path={apiOf(run.id, "hooks")} live={askedAt(run.id, "decision")}>
       {({ plan, hooks }) => (
         <>
-          <Table
-            caption="Hooks"
-            rows={hooks.map((hook) => ({ ...hook, enabled: told[hook.name]?.enabled ?? hook.enabled }))}
-            empty="Nothing was filed about hooks yet."
-            columns={[
-              { title: "Hook", cell: ({ name }) => name },
-              { title: "State", cell: ({ enabled }) => (enabled ? "enabled" : "disabled") },
-              { title: "Actions", cell: ({ name, enabled }) => actions(name, enabled) },
-            ]}
-          />
+          {table(hooks)}
           {asked !== "" && <Reasons run={run.id} hook={asked} />}
           <h3>Plan</h3>
           <Text>{plan ?? "The plan lies in the run's directory, which is not here."}</Text>
@@ -235,6 +261,8 @@ function HooksView({ run }: { readonly run: RunDetail }) {
     </Loaded>
   );
 }
+
+const milliseconds = (value: number): string => `${formatNumber(value)} ms`;
 
 /** The decisions about a hook, all of them or those at a step. */
 function Reasons({ run, hook }: { readonly run: string; readonly hook: string }) {
