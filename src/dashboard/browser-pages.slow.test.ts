@@ -391,7 +391,7 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
           Log: markup,
           Interventions: markup,
         }[tab];
-        if (shown) await panel.getByText(shown).first().waitFor();
+        if (shown) await panel.getByText(shown).filter({ visible: true }).first().waitFor();
         if (tab === "Hooks") await panel.getByRole("button", { name: `Why ${markup}` }).click();
       }
       expect(await page.locator("img[src=x], main script").count()).toBe(0);

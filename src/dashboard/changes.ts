@@ -6,8 +6,7 @@ import { type ControlRequest, putRequest, type RunMarks } from "../metrics/index
 import { directoryOf, isRunAlive, type Runs, readControl, summaryOf } from "./runs.ts";
 import { inside, invalid } from "./safety.ts";
 
-/** Requests that may wait for a run. */
-const MOST_WAITING = 100;
+const MOST_REQUESTS_WAITING = 100;
 
 /** Puts a request into a run's directory. The run takes it at its next safe point, and its answer comes as an event. */
 export async function control(runs: Runs, id: string, body: unknown): Promise<ControlRequest> {
@@ -19,14 +18,13 @@ export async function control(runs: Runs, id: string, body: unknown): Promise<Co
       fix: "runs that `espalier train` started take them while they train",
     });
   const requests = inside(directory, "control", "requests");
-  if (requests === undefined || readdirSync(requests).length >= MOST_WAITING)
-    throw new EspalierError("DASHBOARD_BUSY", `${MOST_WAITING} requests wait for the run already`, {
+  if (requests === undefined || readdirSync(requests).length >= MOST_REQUESTS_WAITING)
+    throw new EspalierError("DASHBOARD_BUSY", `${MOST_REQUESTS_WAITING} requests wait for the run already`, {
       fix: "wait until it has taken them at its next safe point",
     });
   return putRequest(directory, body);
 }
 
-/** Tags of a run, and characters of each. */
 const MOST_TAGS = 20;
 const LONGEST_TAG = 50;
 
@@ -43,7 +41,6 @@ const marksTable = {
   archived: option.flag({}),
 };
 
-/** Gives a run marks. */
 export async function mark(runs: Runs, id: string, body: unknown) {
   if (!isPlainObject(body)) throw invalid("marks are { tags, archived }");
   checkOptions("marks", body, marksTable);

@@ -24,17 +24,14 @@ const COMMENT_EVERY = 15_000;
 /** The most clients, and bytes that wait for one of them before it is dropped. */
 const MOST_CLIENTS = 500;
 const MOST_WAITING = 4_000_000;
-/** The most runs that one client watches. */
-const MOST_RUNS = 50;
-/** The most values of an event. */
-const MOST_VALUES = 5000;
+const MOST_RUNS_WATCHED = 50;
+const MOST_VALUES_AT_ONCE = 5000;
 
 type Send = <K extends keyof LiveEvents>(name: K, event: LiveEvents[K]) => void;
 
 /** Sends what is new since the last look. True where there is more to be read at once. */
 type Look = (send: Send) => Promise<boolean>;
 
-/** All clients that listen, and what watches for them. */
 export class Live {
   readonly #runs: Runs;
   /** By run; every client hears of the list, which has no name. */
@@ -48,18 +45,16 @@ export class Live {
     return this.#watchers.get("")?.clients ?? new Set();
   }
 
-  /** Clients that listen now. */
   get size(): number {
     return this.#clients.size;
   }
 
-  /** Sends the events of runs to a client until it goes. */
   async listen(response: ServerResponse, ids: readonly string[]): Promise<void> {
     if (this.size >= MOST_CLIENTS)
       throw new EspalierError("DASHBOARD_BUSY", `${MOST_CLIENTS} pages are open already`, {
         fix: "close some of them",
       });
-    if (ids.length > MOST_RUNS) throw invalid(`a page can watch ${MOST_RUNS} runs at once`);
+    if (ids.length > MOST_RUNS_WATCHED) throw invalid(`a page can watch ${MOST_RUNS_WATCHED} runs at once`);
     const watchers = [
       this.#watcher("", LIST_EVERY, () => watchList(this.#runs)),
       ...ids.map((id) => this.#watcher(id, LOOK_EVERY, () => watchRun(this.#runs, id))),
@@ -141,8 +136,7 @@ async function watchList(runs: Runs): Promise<Look> {
   };
 }
 
-/** Kinds of events that are sent as they come. */
-const KINDS = ["evaluation", "checkpoint", "replay", "intervention", "decision"] as const;
+const KINDS_TOLD = ["evaluation", "checkpoint", "replay", "intervention", "decision"] as const;
 
 async function watchRun(runs: Runs, run: string): Promise<Look> {
   const directory = directoryOf(runs, await runs.row(run));
@@ -153,7 +147,7 @@ async function watchRun(runs: Runs, run: string): Promise<Look> {
   let told = JSON.stringify(readControl(directory));
   let looks = 0;
   return async (send) => {
-    const { rows, next } = await runs.storeOf(run).since(run, place, MOST_VALUES);
+    const { rows, next } = await runs.storeOf(run).since(run, place, MOST_VALUES_AT_ONCE);
     place = next;
     const series: Record<string, { step: number[]; time: number[]; value: (number | null)[] }> = {};
     for (const { key, step, wall, value } of rows) {
@@ -169,14 +163,14 @@ async function watchRun(runs: Runs, run: string): Promise<Look> {
     if (looks++ % LOOKS_PER_SECOND === 0) {
       const before = counts;
       counts = await runs.storeOf(run).counts(run);
-      for (const kind of KINDS) if (counts[kind] > before[kind]) send("event", { run, kind });
+      for (const kind of KINDS_TOLD) if (counts[kind] > before[kind]) send("event", { run, kind });
       const state = readControl(directory);
       const records = readJournal().lines.flatMap(recordOf);
       const text = JSON.stringify(state);
       if (state && (text !== told || records.length > 0)) send("control", { run, state, records });
       told = text;
     }
-    return rows.length === MOST_VALUES;
+    return rows.length === MOST_VALUES_AT_ONCE;
   };
 }
 
@@ -188,8 +182,7 @@ function recordOf(line: string): readonly ControlRecord[] {
   }
 }
 
-/** The most bytes of a file that are read at once. */
-const MOST_BYTES = 64_000;
+const MOST_BYTES_AT_ONCE = 64_000;
 
 /** Lines of a run's log. `from` and `to` are offsets in the file, in bytes. */
 export interface LogPart {
@@ -218,16 +211,17 @@ export function readLines(names: FileNames, offset?: number): LogPart {
   const file = openSync(path, "r");
   try {
     const { size } = fstatSync(file);
-    const begin = offset ?? Math.max(0, size - MOST_BYTES);
+    const begin = offset ?? Math.max(0, size - MOST_BYTES_AT_ONCE);
     // A file that is shorter than before was begun again.
     const from = begin > size ? 0 : begin;
-    const bytes = Buffer.alloc(Math.min(MOST_BYTES, size - from));
+    const bytes = Buffer.alloc(Math.min(MOST_BYTES_AT_ONCE, size - from));
     readSync(file, bytes, 0, bytes.length, from);
     // The first line may be cut.
     const first = offset === undefined && from > 0 ? bytes.indexOf(10) + 1 : 0;
     // What follows may be half a line; of the last ones it may be all that a process left.
     const whole = bytes.lastIndexOf(10) + 1;
-    const end = offset === undefined || (whole === 0 && bytes.length === MOST_BYTES) ? bytes.length : whole;
+    const end =
+      offset === undefined || (whole === 0 && bytes.length === MOST_BYTES_AT_ONCE) ? bytes.length : whole;
     const lines = bytes.toString("utf8", first, end).replace(/\n$/, "").split("\n");
     return {
       lines: (end === 0 ? [] : lines).map((line) => printable(line.replace(/\r$/, ""), 5000)),

@@ -15,10 +15,8 @@ const types: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
 };
 
-/** Files that never change, compressed once. */
 const compressed = new Map<string, Buffer>();
 
-/** Answers with a file of the page. */
 export async function servePage(
   directory: string,
   request: IncomingMessage,

@@ -18,7 +18,6 @@ export interface ReportOptions extends RunsOptions {
   readonly page?: string;
 }
 
-/** The text of a report about a run. */
 export async function makeReport(
   id: string,
   { page = pageDirectory(), ...options }: ReportOptions,

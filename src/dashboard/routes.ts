@@ -71,7 +71,6 @@ const routes = {
     protectCheckpoint(runs, id, name, protectedOf(body)),
 } satisfies Readonly<Record<string, Route>>;
 
-/** What each route answers, as the page reads it. */
 export type Answers = {
   readonly [Name in keyof typeof routes]: Awaited<ReturnType<(typeof routes)[Name]>>;
 };
@@ -113,9 +112,7 @@ function numberOf(query: URLSearchParams, name: string): number | undefined {
   return number;
 }
 
-/** The most rows of events, the newest. */
 const MOST_EVENTS = 5000;
-/** The most curves of one request. */
 const MOST_CURVES = 100;
 
 /** Curves are pairs: the first `run` has the first `key`. */

@@ -19,7 +19,6 @@ async function checkpointsOf(runs: Runs, id: string): Promise<PartedStore | unde
   return found === undefined ? undefined : anyRanksStore(found);
 }
 
-/** The checkpoints of a run, newest first. */
 export async function listCheckpoints(runs: Runs, id: string) {
   const store = await checkpointsOf(runs, id);
   if (!store) return [];
@@ -29,7 +28,6 @@ export async function listCheckpoints(runs: Runs, id: string) {
   return all.map(({ problem: _, ...each }) => ({ ...each, protected: marked.has(each.name) })).reverse();
 }
 
-/** A checkpoint that is there, and the store it is in. */
 async function findCheckpoint(runs: Runs, id: string, name: string) {
   const store = await checkpointsOf(runs, id);
   const summary = store && (await listCheckpoints(runs, id)).find((each) => each.name === name);
@@ -55,7 +53,6 @@ export async function readCheckpoint(runs: Runs, id: string, name: string) {
   return { ...summary, components };
 }
 
-/** Reads every byte of a checkpoint. */
 export async function verifyCheckpoint(runs: Runs, id: string, name: string) {
   const { store } = await findCheckpoint(runs, id, name);
   const problems = await new CheckpointManager({ store }).verify(name);
@@ -70,7 +67,6 @@ export async function protectCheckpoint(runs: Runs, id: string, name: string, is
 }
 
 const SUFFIX = ".replay";
-/** The most that are listed. */
 const MOST_REPLAYS = 200;
 
 /** The files of recorded episodes, newest first: those of the directory, and those that the run filed, where they lie among runs. */

@@ -127,7 +127,6 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** The run of a row in short. */
 export function summaryOf(runs: Runs, row: RunRow) {
   const { config: _, outcome, heartbeat = 0, ...known } = row;
   const directory = outcome === "running" ? directoryOf(runs, row) : undefined;
@@ -154,7 +153,6 @@ function directoryIn(root: string, ...names: readonly string[]): string | undefi
   return found?.endsWith(join(sep, ...names)) && existsSync(join(found, "run.json")) ? found : undefined;
 }
 
-/** The sweep that a run is a trial of, by its labels. */
 function sweepOf({ config }: RunRow): string | undefined {
   const { sweep } = (config ?? {}) as { readonly sweep?: { readonly id?: unknown } };
   return typeof sweep?.id === "string" ? sweep.id : undefined;
@@ -235,7 +233,6 @@ export async function readDetail(runs: Runs, id: string) {
     hasDirectory: directory !== undefined,
     /** False where it is in no stats store: no metrics, no evaluations, no marks. */
     isFiled: runs.isFiled(id),
-    /** What the run can be told; missing where nothing listens. */
     control: readControl(directory),
   };
 }
@@ -251,7 +248,6 @@ function settingsOf(runs: Runs, row: RunRow): ReadonlyMap<string, string> {
   }
 }
 
-/** Paths of settings that are not the same in all runs. */
 function differing(settings: readonly ReadonlyMap<string, string>[]): readonly string[] {
   const paths = new Set(settings.flatMap((each) => [...each.keys()]));
   return [...paths].filter((path) => new Set(settings.map((each) => each.get(path))).size > 1);

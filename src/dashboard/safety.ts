@@ -41,7 +41,6 @@ export const invalid = (message: string, fix?: string): EspalierError =>
 export const isLoopback = (host: string): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|::1)$/i.test(host.replace(/^\[|\]$/g, ""));
 
-/** True of addresses that stand for all of this machine's. */
 const isEvery = (host: string): boolean => host === "0.0.0.0" || host === "::";
 
 /** Refuses a Host header that is not a name of this machine. `bound` is the address that the server listens on. */

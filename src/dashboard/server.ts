@@ -45,7 +45,6 @@ export interface DashboardOptions extends RunsOptions {
   readonly page?: string;
 }
 
-/** A dashboard that is served. */
 export interface RunningDashboard {
   /** Its address on this machine, without the token. */
   readonly url: string;
@@ -125,9 +124,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   };
 }
 
-/** The port that is tried first, and how many after it. */
 const FIRST_PORT = 6006;
-const PORTS = 100;
+const PORTS_TRIED = 100;
 
 async function listen(server: Server, host: string, given: number | undefined): Promise<number> {
   for (let port = given ?? FIRST_PORT; ; port++)
@@ -137,7 +135,7 @@ async function listen(server: Server, host: string, given: number | undefined): 
       return (server.address() as AddressInfo).port;
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
-      if (code === "EADDRINUSE" && given === undefined && port < FIRST_PORT + PORTS) continue;
+      if (code === "EADDRINUSE" && given === undefined && port < FIRST_PORT + PORTS_TRIED) continue;
       const why = code === "EADDRINUSE" ? "is taken" : `cannot be had (${code})`;
       throw new EspalierError("DASHBOARD_ADDRESS", `${host}:${port} ${why}`, {
         fix: "give another --port, or an address of this machine as --host",

@@ -59,7 +59,6 @@ export interface Failure {
 
 const refused = ({ message, fix }: Failure) => Object.assign(new Error(message), { fix });
 
-/** Messages that the page shows for a while. */
 export const toasts = signal<readonly Failure[]>([]);
 
 /** Shows a failure with its fix at the edge of the page. */
@@ -199,7 +198,7 @@ async function request<T>(method: string, path: string, body?: object): Promise<
     });
   });
   const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok) return answer as T;
+  if (response.ok && answer !== undefined) return answer as T;
   const said = (answer as { error?: ApiError } | undefined)?.error;
   throw refused(said ?? { message: `${method} ${path} was answered ${response.status}.` });
 }
@@ -220,7 +219,6 @@ export function onLive<Name extends keyof LiveEvents>(
   return () => events.removeEventListener(name, listener);
 }
 
-/** How the live connection stands. */
 export const connected = signal<"closed" | "open" | "lost">("closed");
 /** How often the live connection broke and came back: what was missed meanwhile is asked for anew. */
 export const reconnects = signal(0);

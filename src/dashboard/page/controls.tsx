@@ -2,6 +2,7 @@
 // confirmed it.
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
+import { hex } from "../../core/index.ts";
 import type { ControlAction } from "../../metrics/index.ts";
 import type { ControlRecord, ControlRequest, ControlState, RunDetail } from "../api.ts";
 import { apiOf, isReport, onLive, send, session } from "./client.ts";
@@ -29,8 +30,8 @@ const storedName = (): string => localStorage.getItem(nameKey) || "dashboard";
 
 /** Sends a request in the name that was given last. It is shown as waiting until the run answers. */
 export async function tell({ id: run }: RunDetail, action: ControlAction): Promise<void> {
-  const id = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0"));
-  const request: ControlRequest = { ...action, id: id.join(""), who: storedName(), at: Date.now() };
+  const id = hex(crypto.getRandomValues(new Uint8Array(8)));
+  const request: ControlRequest = { ...action, id, who: storedName(), at: Date.now() };
   sent.value = [{ run, request }, ...sent.peek()].slice(0, 20);
   const accepted = await send("POST", apiOf(run, "control"), request);
   // The reason is shown by `send`.

@@ -74,7 +74,10 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
                 { title: "Step", number: true, cell: ({ counters }) => formatNumber(counters?.steps) },
                 { title: "Saved", cell: ({ savedAt }) => savedAt && formatTime(Date.parse(savedAt)) },
                 { title: "Size", number: true, cell: ({ bytes }) => bytes && bytesText(bytes) },
-                { title: "Scores", cell: ({ metrics }) => <span class="break">{scoresText(metrics)}</span> },
+                {
+                  title: "Scores",
+                  cell: ({ metrics }) => <span class="break">{fewScoresText(metrics)}</span>,
+                },
                 { title: "Actions", cell: actions },
               ]}
             />
@@ -88,8 +91,7 @@ export function CheckpointsView({ run }: { readonly run: RunDetail }) {
 
 type Numbers = Readonly<Record<string, number>>;
 
-/** A few of the scores. */
-const scoresText = (metrics: Numbers = {}): string => {
+const fewScoresText = (metrics: Numbers = {}): string => {
   const scores = Object.entries(metrics).filter(([key]) => /^(evaluation|validation|rollout)\//.test(key));
   return numbersText(Object.fromEntries(scores.slice(0, 4)));
 };

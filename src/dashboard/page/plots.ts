@@ -70,9 +70,7 @@ export interface Line {
   readonly startedAt: number;
 }
 
-/** What a plot draws. */
 export interface Plotted {
-  /** The metric. */
   readonly key: string;
   /** The counter of the steps. */
   readonly axis: string;
@@ -355,7 +353,7 @@ class Plot {
       axes: [
         {
           ...axis,
-          ...(this.overTime && { incrs: durations }),
+          ...(this.overTime && { incrs: timeSteps }),
           size: 26,
           gap: 2,
           space: 64,
@@ -393,7 +391,11 @@ class Plot {
       hooks: {
         // Clicks that end a drag do not come here.
         ready: [
-          (u) => u.over.addEventListener("click", () => near && pick(lines[Math.floor((near - 1) / each)])),
+          (u) =>
+            u.over.addEventListener(
+              "click",
+              () => near && bringToFront(lines[Math.floor((near - 1) / each)]),
+            ),
         ],
         setSeries: [(_, at) => (near = at)],
         setSelect: [(u) => this.#select(u)],
@@ -424,8 +426,7 @@ class Plot {
   }
 }
 
-/** Brings the run to the front whose curve was clicked. */
-function pick(line: Line | undefined): void {
+function bringToFront(line: Line | undefined): void {
   if (line && line.run !== view.peek().run) setView({ run: line.run, runs: overlaid.peek() });
 }
 
@@ -437,8 +438,7 @@ function colourOf(name: string): string {
   return getComputedStyle(probe).color;
 }
 
-/** Steps of an axis of milliseconds, as people count time. */
-const durations = [
+const timeSteps = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
   ...[1000, 60_000].flatMap((unit) => [1, 2, 5, 10, 20, 30].map((n) => n * unit)),
   ...[1, 2, 4, 6, 12, 24, 48, 120, 240, 480, 1200].map((n) => n * 3_600_000),
