@@ -144,8 +144,8 @@ export function follow<T>(
   show: (answer: Answer<T>) => void,
 ): () => void {
   let [asked, data] = [0, undefined as T | undefined];
-  // What comes before the answer changes it when it is there.
-  const before: ((data: T) => T | undefined)[] = [];
+  // What comes before the answer changes it when it is there. Nothing waits for one that failed.
+  let before: ((data: T) => T | undefined)[] | undefined;
   const take = (next: T | undefined): void => {
     const known = data;
     data = next;
@@ -153,18 +153,25 @@ export function follow<T>(
     else if (next !== known) show({ data: next });
   };
   const change = (next: (data: T) => T | undefined): void => {
-    if (data === undefined) before.push(next);
+    if (data === undefined) before?.push(next);
     else take(next(data));
   };
   const load = (): void => {
     const own = ++asked;
-    before.length = 0;
+    const came: NonNullable<typeof before> = [];
+    before = came;
     const answered = (found: T) => {
       if (own !== asked) return;
       take(found);
-      for (let next = before.shift(); next; next = before.shift()) change(next);
+      // Changes after one that asks again are in the next answer.
+      for (const next of came) if (own === asked) change(next);
     };
-    void liveOpened.then(ask).then(answered, (error: Failure) => own === asked && show({ error }));
+    const failed = (error: Failure) => {
+      if (own !== asked) return;
+      before = undefined;
+      show({ error });
+    };
+    void liveOpened.then(ask).then(answered, failed);
   };
   const end = live?.(change);
   const settle = reconnects.subscribe(() => take(undefined));
