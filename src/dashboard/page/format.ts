@@ -39,8 +39,10 @@ export function formatDuration(milliseconds: number): string {
 }
 
 /** How long ago, in one unit: now, 12 s ago, 3 min ago, 2 d ago. */
-export const formatAge = (milliseconds: number): string =>
-  milliseconds < 2000 ? "now" : formatDuration(milliseconds).replace(/(?<=[a-z]) .*|$/, " ago");
+export function formatAge(milliseconds: number): string {
+  if (milliseconds < 2000) return "now";
+  return formatDuration(milliseconds - (milliseconds % 1000)).replace(/(?<=[a-z]) .*|$/, " ago");
+}
 
 /** A moment: 2025-03-04 05:06:07, in the browser's time zone. Swedes write it so. */
 export const formatTime = (milliseconds: number): string => new Date(milliseconds).toLocaleString("sv");
