@@ -262,7 +262,8 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
     const [old, newest] = [panel().getByRole("log").locator("div div").nth(20), await last.innerText()];
     const place = await placeOf(old);
     await until(() => last.innerText()).not.toBe(newest);
-    expect(await placeOf(old)).toBeCloseTo(place, 0);
+    // Browsers round to parts of a pixel. A line has 20 of them.
+    expect(Math.abs((await placeOf(old)) - place)).toBeLessThan(2);
   });
 
   it("plays replays", async () => {
