@@ -116,7 +116,8 @@ export const waitUntil = (page: Page, expression: string): Promise<void> =>
 export async function blankCharts(page: Page): Promise<readonly string[]> {
   await waitUntil(
     page,
-    `${charts}.length > 0 && ${charts}.every((chart) => Number(chart.dataset.points) > 0)`,
+    // A chart whose colours have changed is made anew, and has no canvas until then.
+    `${charts}.length > 0 && ${charts}.every((chart) => chart.dataset.points > 0 && chart.querySelector("canvas"))`,
   );
   return page.evaluate(`${charts}.flatMap((chart) => {
     const canvas = chart.querySelector("canvas");
