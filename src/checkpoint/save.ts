@@ -191,33 +191,39 @@ export async function writeManifest(writer: CheckpointWriter, manifest: Manifest
   await file.close();
 }
 
-/** Files written at a time: a hash keeps one processor busy, and fast disks take more than that. */
+/** Large files written at a time: a hash keeps one processor busy, and fast disks take more than that. */
 const atOnce = 2;
+/** Components up to this size are all written at once: they wait for turns of this thread, not for the disk. */
+const small = 256 * 1024;
 
 async function writeComponents(
   writer: CheckpointWriter,
   images: Snapshot["images"],
 ): Promise<Readonly<Record<string, ComponentRecord>>> {
   const files = fileNames([...images.keys()]);
-  // The largest first, so that none is left alone with it at the end.
-  const waiting = [...images].sort(([, a], [, b]) => b.bytes - a.bytes);
   const records = new Map<string, ComponentRecord>();
   let failed = false;
-  const writeNext = async (): Promise<void> => {
-    for (let next = waiting.shift(); next && !failed; next = waiting.shift()) {
-      const [component, image] = next;
-      const file = files.get(component) as string;
-      try {
-        const record = await writeComponent(component, image, await writer.file(file));
-        records.set(component, { file, ...record, tensors: image.leaves.length });
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
+  const write = async ([component, image]: (typeof waiting)[number]): Promise<void> => {
+    const file = files.get(component) as string;
+    try {
+      const record = await writeComponent(component, image, await writer.file(file));
+      records.set(component, { file, ...record, tensors: image.leaves.length });
+    } catch (error) {
+      failed = true;
+      throw error;
     }
   };
+  const each = [...images];
+  // The largest first, so that none is left alone with it at the end.
+  const waiting = each.filter(([, { bytes }]) => bytes > small).sort(([, a], [, b]) => b.bytes - a.bytes);
+  const writeNext = async (): Promise<void> => {
+    for (let next = waiting.shift(); next && !failed; next = waiting.shift()) await write(next);
+  };
   // All have ended before anything is thrown: nothing may be written to a directory that is then removed.
-  const ends = await Promise.allSettled(Array.from({ length: atOnce }, writeNext));
+  const ends = await Promise.allSettled([
+    ...Array.from({ length: atOnce }, writeNext),
+    ...each.filter(([, { bytes }]) => bytes <= small).map(write),
+  ]);
   for (const end of ends) if (end.status === "rejected") throw end.reason;
   return Object.fromEntries([...images.keys()].map((name) => [name, records.get(name) as ComponentRecord]));
 }

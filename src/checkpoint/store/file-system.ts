@@ -114,6 +114,20 @@ export async function putWhole(
   }
 }
 
+/** A directory that is written, the name that it gets, and the directory both are in, which is synced where it is given. */
+export interface Renaming {
+  readonly from: string;
+  readonly to: string;
+  readonly root?: string | undefined;
+}
+
+/** Gives a directory its name, so that all of it lasts. */
+export async function renameToLast(fs: FileSystem, { from, to, root }: Renaming): Promise<void> {
+  await fs.syncDirectory(from);
+  await fs.rename(from, to);
+  if (root !== undefined) await fs.syncDirectory(root);
+}
+
 /** Writes all bytes at a position; an error where no more are taken. */
 export async function writeExactly(file: WritableFile, bytes: Uint8Array, position: number): Promise<void> {
   for (let at = 0; at < bytes.length; ) {

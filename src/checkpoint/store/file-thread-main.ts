@@ -1,5 +1,5 @@
 import { node } from "../../core/index.ts";
-import { nodeFileSystem } from "./file-system.ts";
+import { nodeFileSystem, type Renaming, renameToLast } from "./file-system.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
 import type { FileRecord } from "./store.ts";
 
@@ -40,11 +40,11 @@ export function runThread(): void {
     };
     const turn = done.then(
       (result) => {
-        if (["whole", "close", "abandon", "finish"].includes(call)) forget();
+        if (["whole", "rename", "close", "abandon", "finish"].includes(call)) forget();
         answer({ id, result });
       },
       ({ message, code }: NodeJS.ErrnoException) => {
-        if (["whole", "create", "open"].includes(call)) forget();
+        if (["whole", "rename", "create", "open"].includes(call)) forget();
         answer({ id, failure: { message, code } });
       },
     );
@@ -60,6 +60,7 @@ function fileCalls() {
   let reader: HashedReader | undefined;
   return {
     whole: async (file: SmallFile) => writeSmall(file),
+    rename: async (names: Renaming) => renameToLast(nodeFileSystem, names),
     create: async (path: string) => {
       writer = hashedWriter(await nodeFileSystem.create(path));
     },

@@ -1,7 +1,7 @@
 import type { Transferable, Worker } from "node:worker_threads";
 import { codeOf, node } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
-import { nodeFileSystem } from "./file-system.ts";
+import { nodeFileSystem, type Renaming, renameToLast } from "./file-system.ts";
 import type { Answer, FileCalls, MemoryAt } from "./file-thread-main.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, hashOf } from "./hashed.ts";
 
@@ -14,6 +14,7 @@ import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, hashO
 //                         <-----------  done: there is room for another
 //   writeInPlace(memory)  ----------->  views the engine's memory by its address, no copy
 //   close()               ----------->  fsync, { bytes, sha256 }
+//   rename(names)         ----------->  fsync of the directory, its final name, fsync of the one above
 //
 // In a bundle that cannot find the thread's file the same is done on the main thread.
 
@@ -90,6 +91,12 @@ export async function createHashed(path: string): Promise<HashedWriter> {
       if (creating) await file("abandon");
     },
   };
+}
+
+/** Gives a directory its name, so that all of it lasts. */
+export async function renameOnThread(names: Renaming): Promise<void> {
+  const thread = fileThread();
+  await (thread ? thread.file()("rename", names) : renameToLast(nodeFileSystem, names));
 }
 
 /** Opens a file for reading from its beginning to its end. `next` of a file thread fills shared memory only. */

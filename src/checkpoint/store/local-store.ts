@@ -1,6 +1,6 @@
 import { EspalierError, node } from "../../core/index.ts";
-import { type FileSystem, nodeFileSystem, readExactly, trying } from "./file-system.ts";
-import { createHashed, openHashed } from "./file-threads.ts";
+import { type FileSystem, nodeFileSystem, readExactly, renameToLast, trying } from "./file-system.ts";
+import { createHashed, openHashed, renameOnThread } from "./file-threads.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, hashOf } from "./hashed.ts";
 import { isLeftover, type Processes, systemProcesses, takeLock, temporaryPrefix } from "./lock.ts";
 import {
@@ -152,7 +152,6 @@ export async function writeCheckpoint({
 }: WriteOptions): Promise<CheckpointWriter> {
   await fs.makeDirectory(from);
   const open = new Set<HashedWriter>();
-  let committed = false;
   return {
     file: async (name) => {
       checkName(name);
@@ -177,15 +176,13 @@ export async function writeCheckpoint({
     },
     commit: () =>
       trying("committing", to, async () => {
-        await fs.syncDirectory(from);
-        await fs.rename(from, to);
-        committed = true;
-        if (root !== undefined) await fs.syncDirectory(root);
+        const names = { from, to, root };
+        await (threads ? renameOnThread(names) : renameToLast(fs, names));
       }),
     abort: async () => {
       for (const file of open) await file.abandon().catch(() => undefined);
       open.clear();
-      if (!committed) await trying("removing", from, () => fs.remove(from));
+      await trying("removing", from, () => fs.remove(from));
     },
   };
 }

@@ -1,4 +1,4 @@
-import { didYouMean, EspalierError } from "../../core/index.ts";
+import { didYouMean, EspalierError, nextTurn } from "../../core/index.ts";
 import { read, type Tensor } from "../../engine/index.ts";
 import type { Slot } from "../../hooks/index.ts";
 import type { Stateful } from "../../state/index.ts";
@@ -8,7 +8,7 @@ import { declareMetric, type MetricDeclaration } from "../metric.ts";
 // What the gradient monitor and the loss-spike detector share: each judges every batch's values, in order, without
 // keeping the device waiting.
 //
-//   onBatchesEnd     begin to read the call's values                         RowWatch.look
+//   onBatchesEnd     have the call's values read when the next call is under way   RowWatch.look
 //   they are there   judge(row) for each batch; what it throws fails the run
 //   32 batches       log the counts under `health`
 //   a checkpoint     wait until all rows are judged, then save the record
@@ -56,13 +56,16 @@ const stride = 32;
 
 /**
  * Shows a judge every batch's metrics in their order, however batches were cut into calls. Reading a call's metrics
- * begins at once, and they are judged when they are there. They are waited for only now and then, while the next call
- * is under way, so that the device is never idle; and when the state of the run is taken, and at its end.
+ * begins when the next call is under way, because reading may wait for the device, and they are judged when they are
+ * there. They are waited for only now and then, so that the device is never idle; and when the state of the run is
+ * taken, and at its end.
  */
 export class RowWatch {
   readonly #options: RowWatchOptions;
   readonly #calls: CallRows[] = [];
   #judging: Promise<void> | undefined;
+  /** Begins to read what the newest call reported. */
+  #readNewest: () => void = () => undefined;
   /** An error of the judge, until the run has gone on or ended. */
   #thrown: { readonly error: unknown } | undefined;
 
@@ -76,6 +79,7 @@ export class RowWatch {
    */
   look(context: TrainerContext, tell: () => unknown, prompt = false): unknown {
     this.#thrown = undefined;
+    this.#readNewest();
     const before = this.#judging;
     const reading = this.#begin(context);
     if (reading) {
@@ -94,6 +98,7 @@ export class RowWatch {
 
   /** Waits until all rows are judged. Rejects where the judge has thrown and the run has not gone on or ended since. */
   async settle(): Promise<void> {
+    this.#readNewest();
     await this.#judging;
     if (this.#thrown) throw this.#thrown.error;
   }
@@ -121,21 +126,28 @@ export class RowWatch {
     });
     const [first = ""] = names;
     const { applied } = values;
-    return read(applied ? [...tensors, applied] : tensors).then((arrays) => {
-      const before = (row: number): number =>
-        row === 0 ? (since?.updates ?? values.at(first, 0).updates - 1) : values.at(first, row - 1).updates;
-      const rowAt = (row: number): JudgedRow => {
-        const { updates: update, batches: batch } = values.at(first, row);
-        const took = applied && Number(arrays.at(-1)?.[row]);
-        return {
-          update,
-          batch,
-          skipped: took === undefined ? 0 : update - before(row) - took,
-          numbers: tensors.flatMap((tensor, i) => rowOf(tensor, arrays[i] as ArrayLike<number>, row)),
-        };
-      };
-      return { rows: values.rows(first), rowAt, next: 0 };
+    // Where no call follows, the event loop has a turn.
+    const underWay = new Promise<void>((resolve) => {
+      this.#readNewest = resolve;
+      nextTurn(resolve);
     });
+    return underWay
+      .then(() => read(applied ? [...tensors, applied] : tensors))
+      .then((arrays) => {
+        const before = (row: number): number =>
+          row === 0 ? (since?.updates ?? values.at(first, 0).updates - 1) : values.at(first, row - 1).updates;
+        const rowAt = (row: number): JudgedRow => {
+          const { updates: update, batches: batch } = values.at(first, row);
+          const took = applied && Number(arrays.at(-1)?.[row]);
+          return {
+            update,
+            batch,
+            skipped: took === undefined ? 0 : update - before(row) - took,
+            numbers: tensors.flatMap((tensor, i) => rowOf(tensor, arrays[i] as ArrayLike<number>, row)),
+          };
+        };
+        return { rows: values.rows(first), rowAt, next: 0 };
+      });
   }
 
   #judge(call: CallRows): void {
