@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import turbo from "@julusian/jpeg-turbo";
 import { createLoader, type ExampleArray, imageFolder } from "../../src/data/index.ts";
-import type { TimedFigure } from "../harness/figure.ts";
+import type { CountedFigure, TimedFigure } from "../harness/figure.ts";
+import { inFreshProcess } from "../harness/fresh-process.ts";
 import { freshFolder } from "../harness/scratch.ts";
 
 const quick = process.argv.includes("--quick");
@@ -78,4 +79,22 @@ const byDecoder = (decoder: "built-in" | "jpeg-turbo"): TimedFigure => ({
   bars: [{ kind: "ratio", against: "torch", atMost: 1 }],
 });
 
-export const imagesOnWorkers: readonly TimedFigure[] = [byDecoder("built-in"), byDecoder("jpeg-turbo")];
+const memory: CountedFigure = {
+  kind: "counted",
+  name: `resident memory that a stream of ${set.files.toLocaleString("en")} JPEGs adds to the program and its 2 workers (built-in)`,
+  engine: "host",
+  unit: "MB",
+  ours: () =>
+    inFreshProcess<number>(new URL("./image-memory.ts", import.meta.url), [
+      folder(),
+      String(set.batch),
+      String(set.workers),
+    ]),
+  bars: [{ kind: "absolute", atMost: 300 }],
+};
+
+export const imagesOnWorkers: readonly (TimedFigure | CountedFigure)[] = [
+  byDecoder("built-in"),
+  byDecoder("jpeg-turbo"),
+  memory,
+];
