@@ -155,15 +155,21 @@ function directoryFindings({ runs, free }: Patient): readonly Finding[] {
 async function storeFinding({ runs, env }: Patient): Promise<Finding> {
   const { openStatsStore } = await import("../metrics/index.ts");
   const location = env.ESPALIER_STORE || join(runs, "stats.db");
-  const isThere = location.includes("://") || existsSync(location);
+  const isDatabase = location.includes("://");
+  const isThere = isDatabase || existsSync(location);
   const trial = isThere ? undefined : mkdtempSync(join(tmpdir(), "espalier-doctor-"));
   try {
     const store = await openStatsStore(trial ? join(trial, "stats.db") : location, { create: !isThere });
     await store.runs({ limit: 1 }).finally(() => store.close());
-    const found = isThere ? `${location} opens` : `SQLite works; ${location} will be made by the first run`;
+    const found = isThere
+      ? `${store.location} opens`
+      : `SQLite works; ${location} will be made by the first run`;
     return ok("stats store", found);
   } catch (error) {
-    return failed("stats store", "problem", error, `move ${location} away, and a new one is made`);
+    const fix = isDatabase
+      ? "name another database in ESPALIER_STORE"
+      : `move ${location} away, and a new one is made`;
+    return failed("stats store", "problem", error, fix);
   } finally {
     if (trial) rmSync(trial, { recursive: true, force: true });
   }

@@ -17,10 +17,10 @@ import {
   type StatsStore,
 } from "../metrics/index.ts";
 import type { ControlState, RunState } from "./api.ts";
-import { inside, invalid } from "./safety.ts";
+import { inside, invalid, withoutPasswords } from "./safety.ts";
 
 export interface RunsOptions {
-  /** The stats store, or its location: it is opened as soon as it is there. */
+  /** The stats store, or its location: a file is opened as soon as it is there, a database at once. */
   readonly store: StatsStore | string;
   /** The directory of runs. */
   readonly directory: string;
@@ -28,8 +28,8 @@ export interface RunsOptions {
 
 export class Runs {
   readonly directory: string;
-  /** The path or URL of the stats store. */
-  readonly location: string;
+  /** Of a store that is opened here. */
+  readonly #given: string;
   #store: StatsStore;
   #opening: Promise<StatsStore> | undefined;
   #isOwn = false;
@@ -40,7 +40,12 @@ export class Runs {
   private constructor({ store, directory }: RunsOptions, memory: StatsStore) {
     this.directory = resolve(directory);
     this.#memory = memory;
-    [this.#store, this.location] = typeof store === "string" ? [memory, store] : [store, store.location];
+    [this.#store, this.#given] = typeof store === "string" ? [memory, store] : [store, ""];
+  }
+
+  /** The path or URL of the stats store, without passwords. */
+  get location(): string {
+    return this.#store === this.#memory ? withoutPasswords(this.#given) : this.#store.location;
   }
 
   static async open(options: RunsOptions): Promise<Runs> {
@@ -51,8 +56,10 @@ export class Runs {
 
   /** All runs, newest first: those of the store, and those that have a directory alone. */
   async rows(): Promise<readonly RunRow[]> {
-    if (this.#store === this.#memory && existsSync(this.location)) {
-      this.#opening ??= openStatsStore(this.location).finally(() => {
+    // A database says itself what is wrong.
+    const isThere = this.#given.includes("://") || existsSync(this.#given);
+    if (this.#store === this.#memory && isThere) {
+      this.#opening ??= openStatsStore(this.#given).finally(() => {
         this.#opening = undefined;
       });
       this.#store = await this.#opening;
@@ -219,7 +226,9 @@ export async function readDetail(runs: Runs, id: string) {
   return {
     ...summaryOf(runs, row),
     /** The resolved configuration as YAML where the run has a directory, else the settings filed in the store. */
-    config: file === undefined ? JSON.stringify(row.config, undefined, 2) : readFileSync(file, "utf8"),
+    config: withoutPasswords(
+      file === undefined ? JSON.stringify(row.config, undefined, 2) : readFileSync(file, "utf8"),
+    ),
     /** With their newest values: null where one is not finite, none where it is no number. */
     metrics: latest.map(({ key, category, name, axis, unit, value }) => ({
       key,
@@ -241,11 +250,14 @@ const configOf = (runs: Runs, row: RunRow): string | undefined =>
   inside(directoryOf(runs, row), "config.yaml");
 
 function settingsOf(runs: Runs, row: RunRow): ReadonlyMap<string, string> {
-  try {
-    return runSettings(configOf(runs, row), row.config);
-  } catch {
-    return runSettings(undefined, row.config); // Somebody has edited the file: what was filed is still known.
-  }
+  const read = () => {
+    try {
+      return runSettings(configOf(runs, row), row.config);
+    } catch {
+      return runSettings(undefined, row.config); // Somebody has edited the file: what was filed is still known.
+    }
+  };
+  return new Map([...read()].map(([path, value]) => [path, withoutPasswords(value)]));
 }
 
 function differing(settings: readonly ReadonlyMap<string, string>[]): readonly string[] {

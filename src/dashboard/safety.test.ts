@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } fro
 import { createConnection, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { RunDetail } from "./api.ts";
 import {
   fileRun,
   fileValue,
@@ -309,6 +310,22 @@ describe("answers", () => {
       lines: [`${markup}\\x1b]0;title\\x07`, "next"],
     });
     expect((await ask("/api/runs")).json).toMatchObject([{ name: markup, tags: ["<b>"] }]);
+  });
+
+  it("have no passwords of addresses in configurations", async () => {
+    const { store, directory, get, ask } = await serveDashboard();
+    const config = `stats: postgres://me:s3cret@host:5432/db
+sinks: [{ use: mlflowSink, uri: "http://me:s3cret@host:5000/#x" }, "postgres://host/db?user=me&password=s3cret&ssl=true"]
+urls: [nats://host:4222, http://host:80/a@b, me@host, "12:30@noon"]
+`;
+    await fileRun(store, "a", { config: { stats: "postgres://me:s3cret@host/db" } });
+    await fileRun(store, "b", { config: {} });
+    expect((await get<RunDetail>("/api/runs/a")).config).toContain("postgres://me:***@host/db");
+    makeDirectory(directory, "a", { "config.yaml": config });
+    expect((await get<RunDetail>("/api/runs/a")).config).toBe(config.replaceAll("s3cret", "***"));
+    const compared = await ask("/api/compare?run=a&run=b");
+    expect(compared.text).toContain("postgres://me:***@host:5432/db");
+    expect(compared.text).not.toContain("s3cret");
   });
 
   it("of failures say what to do, and never where in the code they happened", async () => {

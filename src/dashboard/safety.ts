@@ -121,6 +121,10 @@ export async function readBody(request: IncomingMessage): Promise<unknown> {
   }
 }
 
+/** A text in which the passwords of addresses are `***`, as that of a stats store in a configuration. */
+export const withoutPasswords = (text: string): string =>
+  text.replace(/(:\/\/[^\s:@/?#"]*):[^\s/"]*@/g, "$1:***@").replace(/([?&]password=)[^&\s'"]*/gi, "$1***");
+
 /** The path of something in a directory; undefined where either is not there, or where links lead out of the directory. */
 export function inside(directory: string | undefined, ...names: readonly string[]): string | undefined {
   if (directory === undefined || !names.every(isPlainName)) return undefined;
