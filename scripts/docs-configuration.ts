@@ -79,12 +79,12 @@ const cell = (text: string): string =>
 
 function rowsOf(options: OptionRows, typed: ReadonlyMap<string, Row>, within = ""): Row[] {
   return Object.entries(options).flatMap(([name, { is, doc, required, default: value, members }]) => {
-    const words = doc ?? typed.get(name)?.doc ?? "";
+    const words = doc ?? typed.get(within + name)?.doc ?? "";
     const known =
       value === undefined || /default/i.test(words) ? "" : ` Default: ${JSON.stringify(value) ?? value}.`;
     const must = required && !words.startsWith("Required.") ? "Required. " : "";
     const row = { name: `${within}${name}`, is, doc: `${must}${words}${known}` };
-    return [row, ...(members ? rowsOf(members, new Map(), `${within}${name}.`) : [])];
+    return [row, ...(members ? rowsOf(members, typed, `${within}${name}.`) : [])];
   });
 }
 
@@ -119,12 +119,18 @@ function typedNames(): (door: string, name: string) => Typed {
       const kinds = given.isUnion() ? given.types : [given];
       const isObject = isLast && kinds.every((kind) => isOptions(checker, kind));
       const properties = isObject ? kinds.flatMap((kind) => checker.getPropertiesOfType(kind)) : [];
-      for (const property of properties) {
+      const add = (property: ts.Symbol, within = ""): void => {
         const optional = (property.flags & ts.SymbolFlags.Optional) !== 0;
-        const is = checker.typeToString(checker.getNonNullableType(checker.getTypeOfSymbol(property)));
+        const type = checker.getNonNullableType(checker.getTypeOfSymbol(property));
+        const is = checker.typeToString(type);
         const doc = `${optional ? "" : "Required. "}${docOf(property)}`;
-        options.set(property.name, { name: property.name, is: is.length > 70 ? "" : is, doc });
-      }
+        const name = `${within}${property.name}`;
+        options.set(name, { name, is: is.length > 70 ? "" : is, doc });
+        // The members of a group.
+        if (within === "" && isOptions(checker, type))
+          for (const member of checker.getPropertiesOfType(type)) add(member, `${name}.`);
+      };
+      for (const property of properties) add(property);
       if (properties.length === 0) args.push(parameter.name);
     }
     return { doc: docOf(symbol), args, options };
