@@ -15,7 +15,7 @@ import { checkNotRecurrent, type Policy, type PolicySpaces } from "../policies/p
 import type { PolicySpec } from "../policies/spec.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
 
-interface TargetUpdates {
+export interface TargetUpdates {
   readonly every?: number;
   readonly tau?: number;
 }
