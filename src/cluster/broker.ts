@@ -120,7 +120,6 @@ export interface BrokerValues {
    */
   put(key: string, bytes: Uint8Array, options?: { readonly revision?: number }): Promise<number | undefined>;
   get(key: string): Promise<StoredValue | undefined>;
-  /** Keys with values. */
   keys(): Promise<readonly string[]>;
   delete(key: string): Promise<void>;
   /** Calls `changed` with each put from now on, in order; some may be lost. Returns a function that ends it. */

@@ -275,7 +275,6 @@ export class ClusterEvaluations implements EvaluationQueue {
     });
   }
 
-  /** The record of a job has changed. */
   #heard(key: string, bytes: Uint8Array, records: BrokerValues): void {
     const found = this.#underWay.get(key);
     const { outcome } = decode(bytes) as Partial<JobRecord>;

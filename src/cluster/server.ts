@@ -217,7 +217,6 @@ export async function serverIn(directory: string): Promise<ServerAddress | undef
   return { url, pid, token: readText(node.path.join(directory, "token")) };
 }
 
-/** The first message of a server. */
 interface Greeting {
   readonly server_name?: string;
   readonly version?: string;
@@ -245,7 +244,6 @@ function greeting(host: string, port: number): Promise<Greeting | undefined> {
   });
 }
 
-/** Everything about a start. */
 interface Launch extends Settings<typeof optionTable> {
   readonly name: string;
 }
