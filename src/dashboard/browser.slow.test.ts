@@ -170,6 +170,10 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
   });
 
   it("shows evaluations and lessons of the curriculum", async () => {
+    const answers: string[] = [];
+    page.on("response", (response) => {
+      if (response.url().includes("/events?kind=evaluation")) answers.push(String(response.status()));
+    });
     await tab("Evaluations");
     expect(await blankCharts(page)).toEqual([]);
     await panel().getByRole("group", { name: "curriculum" }).locator("[data-key]").first().waitFor();
@@ -179,6 +183,8 @@ describe.skipIf("missing" in found)("the dashboard in a browser", { timeout: 120
     const before = await rows.count();
     expect(before).toBeGreaterThan(0);
     await until(() => rows.count()).toBeGreaterThan(before);
+    // All of them once, then those that are new.
+    expect(answers.join(" ")).toMatch(/^200( 226)+$/);
     expect(await seriousViolations(page)).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openStatsStore } from "../metrics/index.ts";
 import { fileRun, fileValue, makeDirectory, serveDashboard } from "./dashboard.test-support.ts";
+import { applied } from "./delta.ts";
 
 it("shows runs, their metrics and series", async () => {
   const { store, directory, get } = await serveDashboard();
@@ -68,6 +69,34 @@ it("sends what is new to those who listen", async () => {
   await store.add("a", "evaluation", [{ step: 3, name: "evaluation", scores: { return: 1 }, wall: 1 }]);
   expect(await listener.next("event")).toEqual({ run: "a", kind: "evaluation" });
   expect(await get("/api/runs/a/events?kind=evaluation")).toMatchObject([{ scores: { return: 1 } }]);
+});
+
+it("sends what has changed in an answer to those who hold the one before", async () => {
+  const { store, ask } = await serveDashboard();
+  await fileRun(store, "a");
+  const file = (step: number) =>
+    store.add("a", "evaluation", [{ step, name: "evaluation", scores: { return: step }, wall: step }]);
+  for (let step = 0; step < 20; step++) await file(step);
+  const look = (held?: unknown) => {
+    const headers = {
+      "a-im": "espalier-delta",
+      ...(held !== undefined && { "if-none-match": String(held) }),
+    };
+    return ask("/api/runs/a/events?kind=evaluation", { headers });
+  };
+  const first = await look();
+  expect(first).toMatchObject({ status: 200, json: { length: 20 } });
+  const same = await look(first.headers.etag);
+  expect(same).toMatchObject({ status: 304, text: "" });
+  await file(20);
+  const more = await look(first.headers.etag);
+  expect(more).toMatchObject({ status: 226, headers: { im: "espalier-delta" } });
+  expect(more.json).toMatchObject({ list: [[0, 20], { change: { is: { step: 20 } } }] });
+  expect(applied(first.json, JSON.parse(more.text))).toEqual(
+    (await ask("/api/runs/a/events?kind=evaluation")).json,
+  );
+  // What the server does not know any more comes whole.
+  expect(await look('"unknown"')).toMatchObject({ status: 200, json: { length: 21 } });
 });
 
 it("serves the page's files", async () => {

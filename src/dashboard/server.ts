@@ -11,13 +11,15 @@
  *         workers of a cluster                 cluster.ts
  *       else a file of the page                page-files.ts
  *     its answer: JSON, events, or a file; a failure is { error: { code, message, fix } }
+ *     of an answer that the page holds already: what has changed in it (delta.ts), or that nothing has
  */
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { EspalierError, errorText } from "../core/index.ts";
 import type { ApiError } from "./api.ts";
+import { difference } from "./delta.ts";
 import { Live } from "./live.ts";
 import { pageDirectory, servePage } from "./page-files.ts";
 import { answerTo } from "./routes.ts";
@@ -85,6 +87,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   const page = options.page ?? pageDirectory();
   const runs = await Runs.open(options);
   const live = new Live(runs);
+  const sent: SentAnswers = new Map();
 
   /** Answers one request. Never rejects. */
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -101,7 +104,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
       if (!control && (method !== "GET" || !isLoopback(host))) throw tokenNeeded();
       if (path.join("/") === "api/live") return await live.listen(response, query.getAll("run"));
       const body = method === "POST" ? await readBody(request) : undefined;
-      sendJson(response, 200, await answerTo(runs, { method, path, query, body, control }));
+      const answered = await answerTo(runs, { method, path, query, body, control });
+      if (request.headers["a-im"] === DELTA) sendChanges(request, response, sent, answered);
+      else sendJson(response, 200, answered);
     } catch (error) {
       if (response.headersSent) response.destroy();
       else sendError(request, response, error);
@@ -145,13 +150,47 @@ async function listen(server: Server, host: string, given: number | undefined): 
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  const text = JSON.stringify(value);
+  sendText(response, status, JSON.stringify(value));
+}
+
+function sendText(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(text),
     "cache-control": "no-store",
   });
   response.end(text);
+}
+
+/** Answers that pages hold, by the tag of their version, the newest last. */
+type SentAnswers = Map<string, string>;
+
+const DELTA = "espalier-delta";
+const MOST_SENT = 60;
+
+/** Sends what has changed since the answer that the request says it holds; the whole answer where that is unknown or shorter. */
+function sendChanges(
+  request: IncomingMessage,
+  response: ServerResponse,
+  sent: SentAnswers,
+  value: unknown,
+): void {
+  const text = JSON.stringify(value);
+  const tag = `"${createHash("sha256").update(text).digest("base64url")}"`;
+  const held = request.headers["if-none-match"] ?? "";
+  const before = sent.get(held);
+  sent.delete(tag);
+  sent.set(tag, text);
+  if (sent.size > MOST_SENT) sent.delete([...sent.keys()][0] ?? "");
+  response.setHeader("etag", tag);
+  if (held === tag) {
+    response.writeHead(304).end();
+    return;
+  }
+  const delta = before && JSON.stringify(difference(JSON.parse(before), JSON.parse(text)));
+  const isShorter = delta !== undefined && delta.length < text.length;
+  if (isShorter) response.setHeader("im", DELTA);
+  sendText(response, isShorter ? 226 : 200, isShorter ? delta : text);
 }
 
 /** Says what was wrong, without a stack. What is left of a request that was not read goes with its connection. */

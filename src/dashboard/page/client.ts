@@ -1,9 +1,11 @@
 // The page's side of the API: requests, live updates, and the answers that a report carries with it.
 //
 // Live updates come over one connection for the whole page. It is opened before a view asks for what there is already,
-// so nothing falls between; a view drops what it has twice by step or offset.
+// so nothing falls between; a view drops what it has twice by step or offset. What does not come by itself is asked for
+// when there is news of it, and only its changes are sent: no view is ever sent the same twice.
 import { signal } from "@preact/signals";
 import type { ApiError, LiveEvents, Series, Session } from "../api.ts";
+import { applied, type Delta } from "../delta.ts";
 import { eventsOf } from "./stream.ts";
 import type { View } from "./view.ts";
 
@@ -74,6 +76,23 @@ export const dismiss = (toast: Failure): void => {
 
 /** Asks for a path of the API: `get<RunDetail>("/api/runs/7f3a")`. Throws a {@link Failure}. */
 export const get = <T>(path: string): Promise<T> => request<T>("GET", path);
+
+/** Asks for a path again and again: after the first answer the server sends what has changed in it. */
+export function asker<T>(path: string): () => Promise<T> {
+  let held: { readonly answer: T; readonly tag: string } | undefined;
+  return async () => {
+    if (isReport) return get<T>(path);
+    const before = held;
+    const response = await fetchFrom(path, {
+      headers: { ...headers, "a-im": "espalier-delta", ...(before && { "if-none-match": before.tag }) },
+    });
+    if (before && response.status === 304) return before.answer;
+    const found = await answerOf<T | Delta>(response, path);
+    const answer = (before && response.status === 226 ? applied(before.answer, found as Delta) : found) as T;
+    held = { answer, tag: response.headers.get("etag") ?? "" };
+    return answer;
+  };
+}
 
 /** A path of the API about a run: `apiOf("7f3a", "checkpoints", "step-100")`. */
 export const apiOf = (run: string, ...parts: readonly string[]): string =>
@@ -194,20 +213,27 @@ async function request<T>(method: string, path: string, body?: object): Promise<
       fix: "Open the run in the dashboard: `espalier dashboard`.",
     });
   const sent = body && { "content-type": "application/json" };
-  const response = await fetch(`.${path}`, {
+  const response = await fetchFrom(path, {
     method,
     headers: { ...headers, ...sent },
     ...(body && { body: JSON.stringify(body) }),
-  }).catch(() => {
+  });
+  return answerOf<T>(response, `${method} ${path}`);
+}
+
+const fetchFrom = (path: string, options: RequestInit): Promise<Response> =>
+  fetch(`.${path}`, options).catch(() => {
     throw refused({
       message: "The dashboard does not answer.",
       fix: "See whether `espalier dashboard` still runs, then reload this page.",
     });
   });
+
+async function answerOf<T>(response: Response, asked: string): Promise<T> {
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok && answer !== undefined) return answer as T;
   const said = (answer as { error?: ApiError } | undefined)?.error;
-  throw refused(said ?? { message: `${method} ${path} was answered ${response.status}.` });
+  throw refused(said ?? { message: `${asked} was answered ${response.status}.` });
 }
 
 const events = new EventTarget();

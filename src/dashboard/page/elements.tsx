@@ -3,28 +3,20 @@ import type { ComponentChildren, JSX } from "preact";
 import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunEventKind, RunEvents } from "../../metrics/index.ts";
-import { type Answer, apiOf, type Changes, type Failure, follow, get, onLive } from "./client.ts";
+import { type Answer, apiOf, asker, type Changes, type Failure, follow, onLive } from "./client.ts";
 
 interface LoadedProps<T> {
   readonly path: string;
   readonly live?: Changes<T>;
   /** Asks in another way than by one request. */
-  readonly ask?: (path: string) => Promise<T>;
+  readonly ask?: () => Promise<T>;
   readonly children: (data: T) => ComponentChildren;
 }
 
 /** Asks for a path and shows its answer, that it is awaited, or why it did not come. */
-export function Loaded<T>({ path, live, ask = get<T>, children }: LoadedProps<T>) {
+export function Loaded<T>({ path, live, ask, children }: LoadedProps<T>) {
   const [shown, setShown] = useState<Answer<T> & { readonly path?: string }>({});
-  useEffect(
-    () =>
-      follow<T>(
-        () => ask(path),
-        live,
-        (answer) => setShown({ ...answer, path }),
-      ),
-    [path],
-  );
+  useEffect(() => follow<T>(ask ?? asker(path), live, (answer) => setShown({ ...answer, path })), [path]);
   const { data, error } = shown.path === path ? shown : {};
   return data === undefined ? <Missing error={error} /> : children(data);
 }

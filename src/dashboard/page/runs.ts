@@ -1,7 +1,7 @@
 // The runs that the page knows: asked for once, then kept by increments.
 import { signal } from "@preact/signals";
 import type { ControlState, LiveEvents, MetricSummary, RunDetail, RunSummary } from "../api.ts";
-import { type Answer, apiOf, type Changes, follow, get, notify, onLive } from "./client.ts";
+import { type Answer, apiOf, asker, type Changes, follow, notify, onLive } from "./client.ts";
 
 type RunsById = ReadonlyMap<string, RunSummary>;
 
@@ -9,15 +9,17 @@ type RunsById = ReadonlyMap<string, RunSummary>;
 export const runs = signal<RunsById | undefined>(undefined);
 
 /** Asks for the runs and follows their changes, for as long as the page is open. */
-export const followRuns = () =>
+export function followRuns(): void {
+  const ask = asker<readonly RunSummary[]>("/api/runs");
   follow<RunsById>(
-    async () => byId(await get<readonly RunSummary[]>("/api/runs")),
+    async () => byId(await ask()),
     (change) => onLive("runs", (event) => change((known) => withRuns(known, event))),
     ({ data, error }) => {
       if (error) notify(error);
       else runs.value = data;
     },
   );
+}
 
 const byId = (all: readonly RunSummary[]): RunsById => new Map(all.map((run) => [run.id, run]));
 
@@ -46,10 +48,7 @@ export function followDetails(ids: readonly string[]): void {
     const show = (answer: Answer<RunDetail>) => {
       details.value = new Map(details.peek()).set(id, answer);
     };
-    followed.set(
-      id,
-      follow(() => get<RunDetail>(apiOf(id)), changesOf(id), show),
-    );
+    followed.set(id, follow(asker<RunDetail>(apiOf(id)), changesOf(id), show));
   }
 }
 
