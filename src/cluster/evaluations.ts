@@ -154,7 +154,7 @@ export function repeat({ timers }: Broker, milliseconds: number, work: () => Pro
 }
 
 /** The trainer's side once it is connected. */
-interface Opened extends EvaluationParts {
+interface OpenedQueue extends EvaluationParts {
   readonly broker: Broker;
   readonly session: string;
   readonly member: Membership;
@@ -173,7 +173,7 @@ export class ClusterEvaluations implements EvaluationQueue {
   >();
   /** Keys of outcomes that the broker keeps. */
   readonly #kept: string[] = [];
-  #opening: Promise<Opened> | undefined;
+  #opening: Promise<OpenedQueue> | undefined;
   #store: Promise<StatsStore> | undefined;
   /** The newest row of the stats store, once it is there. */
   #filed: Promise<Error | undefined> = Promise.resolve(undefined);
@@ -191,7 +191,7 @@ export class ClusterEvaluations implements EvaluationQueue {
   }
 
   /** Connects, once. After a failure the next call tries again. */
-  #open(): Promise<Opened> {
+  #open(): Promise<OpenedQueue> {
     this.#opening ??= this.#connect().catch((error: unknown) => {
       this.#opening = undefined;
       throw error;
@@ -199,7 +199,7 @@ export class ClusterEvaluations implements EvaluationQueue {
     return this.#opening;
   }
 
-  async #connect(): Promise<Opened> {
+  async #connect(): Promise<OpenedQueue> {
     const { connect, submitWithin } = this.#settings;
     const broker = await connect();
     const until = broker.timers.now() + submitWithin * 1000;
@@ -215,7 +215,7 @@ export class ClusterEvaluations implements EvaluationQueue {
       }
   }
 
-  async #begin(broker: Broker): Promise<Opened> {
+  async #begin(broker: Broker): Promise<OpenedQueue> {
     const { run, capacity, process = markOfProcess() } = this.#settings;
     await describeRun(broker, { ...(await findRun(broker, run)), run, state: "running" });
     const parts = await openParts(broker, run, capacity);

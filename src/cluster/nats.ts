@@ -126,7 +126,7 @@ export async function natsBroker(options: NatsOptions = {}): Promise<Broker> {
 }
 
 /** The parts of a connection. */
-interface Parts {
+interface BrokerParts {
   readonly connection: NatsConnection;
   readonly client: JetStreamClient;
   readonly manager: JetStreamManager;
@@ -137,9 +137,9 @@ interface Parts {
 class NatsBroker implements Broker {
   readonly timers = systemTimers;
   readonly maxPayload: number;
-  readonly #parts: Parts;
+  readonly #parts: BrokerParts;
 
-  constructor(parts: Parts) {
+  constructor(parts: BrokerParts) {
     this.#parts = parts;
     this.maxPayload = Math.min(parts.connection.info?.max_payload ?? 2 ** 20, largestPayload) - headerRoom;
   }
@@ -284,7 +284,7 @@ const delivery = (message: JsMsg): Delivery => ({
 
 /** Makes a stream, or gives one that is there the capacity that is asked for. */
 async function openStream(
-  parts: Parts,
+  parts: BrokerParts,
   name: string,
   config: Omit<Parameters<JetStreamManager["streams"]["add"]>[0], "name">,
 ): Promise<void> {

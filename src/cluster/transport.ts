@@ -337,7 +337,7 @@ export class ClusterTransport implements Transport {
     const version = { session: this.#session, number: ++this.#version };
     this.#weightId = weights.id;
     const pieces = cut(message, Math.min(pieceBytes, broker.maxPayload), version);
-    const head = { ...version, id: weights.id, pieces: pieces.length } satisfies Head;
+    const head = { ...version, id: weights.id, pieces: pieces.length } satisfies WeightsHead;
     const put = (key: string, bytes: Uint8Array): Promise<void> =>
       this.#until(broker, "weights", () => this.#putNext(values, key, bytes, member));
     // The head goes right behind them: who reads it before all are stored finds others, and looks again.
@@ -621,7 +621,7 @@ export class ClusterLink implements WorkerLink {
       try {
         const found = await weights.get("head");
         if (!found) return;
-        const head = decode(found.bytes) as Head;
+        const head = decode(found.bytes) as WeightsHead;
         if (this.#incoming?.isOf(head)) this.#incoming.head = head;
         if (this.#incoming?.isWhole(head)) return this.#take(this.#incoming);
         // Those that were read before stay: a slow link does not begin again.
@@ -652,7 +652,7 @@ export class ClusterLink implements WorkerLink {
       this.#incoming.add(bytes);
       return;
     }
-    const head = decode(bytes) as Head;
+    const head = decode(bytes) as WeightsHead;
     this.#announcedId = head.id;
     if (this.#incoming?.isOf(head)) this.#incoming.head = head;
     if (this.#incoming?.isWhole(head)) this.#take(this.#incoming);
@@ -807,7 +807,7 @@ interface Version {
 }
 
 /** The end of a publication: all its pieces are there. */
-interface Head extends Version {
+interface WeightsHead extends Version {
   readonly id: number;
   readonly pieces: number;
 }
@@ -839,10 +839,10 @@ class Incoming {
   readonly #version: Version;
   readonly #here = new Set<number>();
   #message: Uint8Array | undefined;
-  head: Head | undefined;
+  head: WeightsHead | undefined;
   taken = false;
 
-  constructor(version: Version | Head) {
+  constructor(version: Version | WeightsHead) {
     this.#version = version;
     if ("pieces" in version) this.head = version;
   }
@@ -852,7 +852,7 @@ class Incoming {
   }
 
   /** True where all pieces of the head's weights are here. */
-  isWhole(head: Head): boolean {
+  isWhole(head: WeightsHead): boolean {
     return this.isOf(head) && this.#here.size === head.pieces;
   }
 

@@ -21,7 +21,7 @@ import { writeModule } from "./writer.ts";
 // So everything above `Backend` works with a mesh as with a device, and tasks only say what is sharded.
 
 /** A tensor on a mesh: a buffer on each device. */
-interface Parts {
+interface ShardedBuffer {
   readonly handles: readonly Handle[];
   /** The axis of which each has an equal part; undefined where each has all. */
   readonly axis: number | undefined;
@@ -72,7 +72,7 @@ export function startMesh(main: PjrtClient, count: number): Backend {
       return writeModule(program, { mesh: { count, inputs: [], outputs } });
     },
     compile: (program, request) => compileProgram(client, natives, program, request),
-    put: (data, type, _device, axis): Parts => {
+    put: (data, type, _device, axis): ShardedBuffer => {
       const bytes = toBytes(data, type.dtype);
       const run = runOf(type, axis, count);
       const shape = type.shape.map((n, i) => (i === axis ? n / count : n));
@@ -82,23 +82,23 @@ export function startMesh(main: PjrtClient, count: number): Backend {
       };
       return { handles: natives.map(one), axis, run };
     },
-    read: (native, type) => read(native as Parts, type),
-    readSync: (native, type) => readSync(native as Parts, type),
-    readBytes: (native, from, target) => readBytes(native as Parts, from, target),
+    read: (native, type) => read(native as ShardedBuffer, type),
+    readSync: (native, type) => readSync(native as ShardedBuffer, type),
+    readBytes: (native, from, target) => readBytes(native as ShardedBuffer, from, target),
     inPlace: (native, { bytes }) => {
-      const { handles, axis } = native as Parts;
+      const { handles, axis } = native as ShardedBuffer;
       const [first] = handles as readonly [Handle];
       return axis === undefined && bytes > 0 && client.bufferByteSize(first) === bytes
         ? client.bufferInPlace(first)
         : undefined;
     },
     ready: async (native) => {
-      await Promise.all((native as Parts).handles.map((handle) => client.awaitBufferAsync(handle)));
+      await Promise.all((native as ShardedBuffer).handles.map((handle) => client.awaitBufferAsync(handle)));
     },
     free: (native) => {
-      for (const handle of (native as Parts).handles) client.destroyBuffer(handle);
+      for (const handle of (native as ShardedBuffer).handles) client.destroyBuffer(handle);
     },
-    shardedAxis: (native) => (native as Parts).axis,
+    shardedAxis: (native) => (native as ShardedBuffer).axis,
   };
 }
 
@@ -122,13 +122,13 @@ function compileProgram(
   const [given, found]: [Handle[], Handle[]] = [[], []];
   return {
     run: (inputs, outputs) => {
-      const parts = inputs as readonly Parts[];
+      const parts = inputs as readonly ShardedBuffer[];
       given.length = 0;
       for (let d = 0; d < count; d++) for (const { handles } of parts) given.push(handles[d] as Handle);
       executable.execute(given, found);
       axes.forEach((axis, i) => {
         const handles = devices.map((_, d) => found[d * axes.length + i] as Handle);
-        outputs[i] = { handles, axis, run: runs[i] as number } satisfies Parts;
+        outputs[i] = { handles, axis, run: runs[i] as number } satisfies ShardedBuffer;
       });
     },
   };
@@ -151,7 +151,7 @@ function partOf(bytes: Uint8Array, run: number, period: number, d: number): Uint
 
 /** Ways to bring a tensor to the host, whole. */
 function readers(client: PjrtClient) {
-  const read = async (parts: Parts, { bytes, dtype }: TensorType): Promise<HostArray> => {
+  const read = async (parts: ShardedBuffer, { bytes, dtype }: TensorType): Promise<HostArray> => {
     const target = new Uint8Array(new ArrayBuffer(bytes));
     if (parts.axis === undefined) await client.bufferToHostAsync(parts.handles[0] as Handle, target);
     else {
@@ -160,7 +160,7 @@ function readers(client: PjrtClient) {
     }
     return fromBytes(target, dtype);
   };
-  const readSync = ({ handles, axis, run }: Parts, { bytes, dtype }: TensorType): HostArray => {
+  const readSync = ({ handles, axis, run }: ShardedBuffer, { bytes, dtype }: TensorType): HostArray => {
     const target = new Uint8Array(new ArrayBuffer(bytes));
     if (axis === undefined) client.bufferToHost(handles[0] as Handle, target);
     else
@@ -172,7 +172,7 @@ function readers(client: PjrtClient) {
     return fromBytes(target, dtype);
   };
   const readBytes = async (
-    { handles, axis, run }: Parts,
+    { handles, axis, run }: ShardedBuffer,
     from: number,
     target: Uint8Array,
   ): Promise<void> => {
