@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Op } from "../index.ts";
-import { emit, stopGradient } from "../index.ts";
+import { emit, type Op, stopGradient } from "../index.ts";
 import { defineOp } from "../trace/op.ts";
 import { checkBatching } from "./checks/batching.test-support.ts";
 import { checkDerivatives } from "./checks/derivatives.test-support.ts";

@@ -4,12 +4,10 @@ import { literalArray, splat } from "../ops/constant.ts";
 import { compile } from "../run/compile.ts";
 import { sweepEngines } from "../run/engines.test-support.ts";
 import { put, read } from "../run/put.ts";
-import type { Shape } from "../trace/type.ts";
-import { sizeOf } from "../trace/type.ts";
+import { type Shape, sizeOf } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { grad } from "../transform/grad.ts";
-import type { AttentionOptions } from "./attention.ts";
-import { dotProductAttention } from "./attention.ts";
+import { type AttentionOptions, dotProductAttention } from "./attention.ts";
 import { fingerprint, project } from "./fingerprint.test-support.ts";
 
 const bools = (shape: Shape, f: (i: number) => boolean) =>

@@ -1,6 +1,5 @@
 import { badOption, checkOptions } from "../np/arguments.ts";
 import { floating, numberAs, operand, promoted, toFloat, toWide, type ValueLike } from "../np/operands.ts";
-
 import { iota } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import { dotGeneral } from "../ops/dot.ts";
@@ -9,7 +8,6 @@ import { checkDType } from "../ops/rules.ts";
 import { broadcastTo, reshape, transpose } from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText } from "../trace/type.ts";
-
 import type { Value } from "../trace/value.ts";
 import { softmaxOver } from "./activations.ts";
 

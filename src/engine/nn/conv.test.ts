@@ -9,8 +9,7 @@ import type { Shape } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { grad } from "../transform/grad.ts";
 import { vmap } from "../transform/vmap.ts";
-import type { ConvOptions, ConvTransposeOptions } from "./conv.ts";
-import { conv, convTranspose } from "./conv.ts";
+import { type ConvOptions, type ConvTransposeOptions, conv, convTranspose } from "./conv.ts";
 import { fingerprint, project } from "./fingerprint.test-support.ts";
 import { maxPool } from "./pool.ts";
 

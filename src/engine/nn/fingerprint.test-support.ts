@@ -4,8 +4,7 @@ import { reduceSum } from "../ops/reduce.ts";
 import type { EngineName } from "../run/backend.ts";
 import { compile } from "../run/compile.ts";
 import { put, read } from "../run/put.ts";
-import type { Shape } from "../trace/type.ts";
-import { sizeOf } from "../trace/type.ts";
+import { type Shape, sizeOf } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { grad } from "../transform/grad.ts";
 

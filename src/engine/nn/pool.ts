@@ -1,14 +1,11 @@
 import { badOption, checkOptions, perAxis } from "../np/arguments.ts";
 import { floating, operand, type ValueLike, wide } from "../np/operands.ts";
-
 import { literalArray, splat } from "../ops/constant.ts";
 import { div, mul } from "../ops/elementwise.ts";
 import { type PoolParams, pool } from "../ops/pool.ts";
-
 import { broadcastInDim } from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText } from "../trace/type.ts";
-
 import type { Value } from "../trace/value.ts";
 import { type Layout, type PaddingOption, paddingPairs, placesOf } from "./conv.ts";
 

@@ -1,7 +1,6 @@
 import { didYouMean } from "../../core/index.ts";
 import * as ops from "../ops/convert.ts";
 import { byteWidth, type DType, dtypes } from "../trace/dtype.ts";
-
 import { userError } from "../trace/location.ts";
 import type { Value } from "../trace/value.ts";
 import { operand, type ValueLike } from "./operands.ts";

@@ -7,11 +7,9 @@ import { broadcastInDim, reshape, transpose } from "../ops/shape.ts";
 import { pad, slice } from "../ops/slice.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText } from "../trace/type.ts";
-
 import type { Value } from "../trace/value.ts";
 import { range } from "./arguments.ts";
 import { type DTypeOptions, shapeOf } from "./creation.ts";
-
 import { filled, operand, type ValueLike } from "./operands.ts";
 
 /** Offset of the diagonal: 0 the main one, above it positive, below it negative. */

@@ -7,7 +7,6 @@ import { reshape } from "../ops/shape.ts";
 import { isInteger, limits } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText } from "../trace/type.ts";
-
 import type { Value } from "../trace/value.ts";
 import { range } from "./arguments.ts";
 import { filled, operand, type ValueLike } from "./operands.ts";

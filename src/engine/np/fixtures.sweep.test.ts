@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { flatten, unflatten } from "../../core/index.ts";
-import type { Dense } from "../conformance/dense.test-support.ts";
-import { expectSame, parseTensor } from "../conformance/dense.test-support.ts";
+import { type Dense, expectSame, parseTensor } from "../conformance/dense.test-support.ts";
 import { onEngine } from "../conformance/run.test-support.ts";
 import * as nn from "../nn/index.ts";
 import { sweepEngines } from "../run/engines.test-support.ts";

@@ -1,6 +1,5 @@
 import { convert } from "../ops/convert.ts";
 import { type DotDims, dotGeneral } from "../ops/dot.ts";
-
 import { mul } from "../ops/elementwise.ts";
 import { checkAxis } from "../ops/rules.ts";
 import { broadcastTo, reshape } from "../ops/shape.ts";

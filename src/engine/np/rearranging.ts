@@ -5,7 +5,6 @@ import { shapeText } from "../trace/type.ts";
 import { Value } from "../trace/value.ts";
 import { type Axis, type AxisOptions, axesOf, range } from "./arguments.ts";
 import { negative, remainder } from "./arithmetic.ts";
-
 import { dynamicSlice } from "./dynamic.ts";
 import type { AlongOptions } from "./joining.ts";
 import { operand, type ValueLike } from "./operands.ts";

@@ -2,10 +2,8 @@ import { checkAxis } from "../ops/rules.ts";
 import * as ops from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText, sizeOf } from "../trace/type.ts";
-
 import type { Value } from "../trace/value.ts";
 import { type Axis, type AxisOptions, axesOf, range } from "./arguments.ts";
-
 import { broadcastShapes, operand, type ValueLike } from "./operands.ts";
 
 /** A shape, or the length of the only axis. */

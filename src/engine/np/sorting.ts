@@ -11,7 +11,6 @@ import { userError } from "../trace/location.ts";
 import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { axesOf, keeping, type ReduceOptions, range } from "./arguments.ts";
-
 import { filled, floating, operand, promoted, type ValueLike } from "./operands.ts";
 import { countOver } from "./reduction.ts";
 

@@ -1,6 +1,5 @@
 import type { DType } from "../trace/dtype.ts";
-import type { Jax, JaxArray } from "../trace/op.ts";
-import { notDifferentiable } from "../trace/op.ts";
+import { type Jax, type JaxArray, notDifferentiable } from "../trace/op.ts";
 import type { Value } from "../trace/value.ts";
 import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
 import * as fn from "../wasm/functions.ts";

@@ -1,14 +1,11 @@
 import { batchRegion } from "../trace/batch.ts";
 import { differentiate } from "../trace/differentiate.ts";
 import { isFloat } from "../trace/dtype.ts";
-import type { Batched, Op } from "../trace/op.ts";
-import { defineOp, lacking } from "../trace/op.ts";
+import { type Batched, defineOp, lacking, type Op } from "../trace/op.ts";
 import type { Calling } from "../trace/program.ts";
-import type { Region } from "../trace/region.ts";
-import { inline, traceRegion } from "../trace/region.ts";
+import { inline, type Region, traceRegion } from "../trace/region.ts";
 import { tensorType } from "../trace/type.ts";
-import type { Node, Value } from "../trace/value.ts";
-import { emit } from "../trace/value.ts";
+import { emit, type Node, type Value } from "../trace/value.ts";
 import { hloType } from "../xla/writer.ts";
 import { zerosLike } from "./constant.ts";
 import { add } from "./elementwise.ts";

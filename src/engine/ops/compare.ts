@@ -1,14 +1,11 @@
 import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
-import type { Op } from "../trace/op.ts";
-import { defineOp, notDifferentiable } from "../trace/op.ts";
+import { defineOp, notDifferentiable, type Op } from "../trace/op.ts";
 import { shapeText, tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { emit1, type Value } from "../trace/value.ts";
 import { jaxName } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
-import type { None } from "./elementwise-rows.ts";
-import { full, none } from "./elementwise-rows.ts";
+import { full, type None, none } from "./elementwise-rows.ts";
 import { batchedValue, checkDType, checkSame } from "./rules.ts";
 import { broadcastInDim } from "./shape.ts";
 

@@ -1,11 +1,7 @@
-import type { DType } from "../trace/dtype.ts";
-import { isFloat } from "../trace/dtype.ts";
-import type { Op } from "../trace/op.ts";
-import { defineOp } from "../trace/op.ts";
-import type { Shape } from "../trace/type.ts";
-import { tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { type DType, isFloat } from "../trace/dtype.ts";
+import { defineOp, type Op } from "../trace/op.ts";
+import { type Shape, tensorType } from "../trace/type.ts";
+import { emit1, type Value } from "../trace/value.ts";
 import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
 import { hloType, literal } from "../xla/writer.ts";
 import { broadcastInDim } from "./shape.ts";

@@ -1,9 +1,7 @@
-import type { DType } from "../trace/dtype.ts";
-import { isFloat } from "../trace/dtype.ts";
+import { type DType, isFloat } from "../trace/dtype.ts";
 import { defineOp, lacking } from "../trace/op.ts";
 import { tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { emit1, type Value } from "../trace/value.ts";
 import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 

@@ -1,6 +1,5 @@
 import type { Jax, JaxArray } from "../trace/op.ts";
-import type { Shape } from "../trace/type.ts";
-import { sizeOf } from "../trace/type.ts";
+import { type Shape, sizeOf } from "../trace/type.ts";
 import { inMemory } from "../wasm/dtype.ts";
 import { partOfArray, spreadArray, unroll } from "./array-parts.ts";
 import type { ConvolutionParams } from "./convolution.ts";

@@ -1,10 +1,7 @@
 import { userError } from "../trace/location.ts";
-import type { Op, Several } from "../trace/op.ts";
-import { defineOp } from "../trace/op.ts";
-import type { Shape, TensorType } from "../trace/type.ts";
-import { shapeText, tensorType } from "../trace/type.ts";
-import type { Node, Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { defineOp, type Op, type Several } from "../trace/op.ts";
+import { type Shape, shapeText, type TensorType, tensorType } from "../trace/type.ts";
+import { emit1, type Node, type Value } from "../trace/value.ts";
 import { jaxName, wrapU8 } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 import { partOfArray } from "./array-parts.ts";

@@ -1,16 +1,11 @@
-import type { Jax, JaxArray, Op } from "../trace/op.ts";
-import { defineOp } from "../trace/op.ts";
-import type { Shape } from "../trace/type.ts";
-import { tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { defineOp, type Jax, type JaxArray, type Op } from "../trace/op.ts";
+import { type Shape, tensorType } from "../trace/type.ts";
+import { emit1, type Value } from "../trace/value.ts";
 import { wrapU8 } from "../wasm/dtype.ts";
-import type { HloWriter } from "../xla/writer.ts";
-import { hloType, i64s } from "../xla/writer.ts";
+import { type HloWriter, hloType, i64s } from "../xla/writer.ts";
 import { splat } from "./constant.ts";
 import { add, equal, exp, log1p, max, min, mul, select, sub } from "./elementwise.ts";
-import type { DTypeRule } from "./rules.ts";
-import { checkAxis, checkDType } from "./rules.ts";
+import { checkAxis, checkDType, type DTypeRule } from "./rules.ts";
 import { concatenate } from "./shape.ts";
 import { slice } from "./slice.ts";
 

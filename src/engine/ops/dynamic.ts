@@ -1,10 +1,7 @@
 import { userError } from "../trace/location.ts";
-import type { Batched, JaxArray, Op } from "../trace/op.ts";
-import { defineOp } from "../trace/op.ts";
-import type { Shape, TensorType } from "../trace/type.ts";
-import { sameDims, shapeText, sizeOf, tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { type Batched, defineOp, type JaxArray, type Op } from "../trace/op.ts";
+import { type Shape, sameDims, shapeText, sizeOf, type TensorType, tensorType } from "../trace/type.ts";
+import { emit1, type Value } from "../trace/value.ts";
 import { jaxName, jaxScalar } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 import { iota, splat, zerosLike } from "./constant.ts";

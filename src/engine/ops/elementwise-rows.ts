@@ -1,18 +1,12 @@
-import type { DType } from "../trace/dtype.ts";
-import { isFloat, limits } from "../trace/dtype.ts";
-import type { Jax, JaxArray, Lacking, Op } from "../trace/op.ts";
-import { defineOp, isLacking } from "../trace/op.ts";
+import { type DType, isFloat, limits } from "../trace/dtype.ts";
+import { defineOp, isLacking, type Jax, type JaxArray, type Lacking, type Op } from "../trace/op.ts";
 import { isConstant } from "../trace/region.ts";
-import type { TensorType } from "../trace/type.ts";
-import { tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { type TensorType, tensorType } from "../trace/type.ts";
+import { emit1, type Value } from "../trace/value.ts";
 import { wrapU8 } from "../wasm/dtype.ts";
-import type { HloWriter } from "../xla/writer.ts";
-import { hloType } from "../xla/writer.ts";
+import { type HloWriter, hloType } from "../xla/writer.ts";
 import { splat } from "./constant.ts";
-import type { DTypeRule } from "./rules.ts";
-import { batchedValue, checkDType, checkSame } from "./rules.ts";
+import { batchedValue, checkDType, checkSame, type DTypeRule } from "./rules.ts";
 
 export type None = Record<string, never>;
 export const none: None = {};

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { inOneProgram, nameOf, theRow } from "../conformance/checks/values.test-support.ts";
-import type { Dense } from "../conformance/dense.test-support.ts";
-import { expectAllSame, parseTensor } from "../conformance/dense.test-support.ts";
+import { type Dense, expectAllSame, parseTensor } from "../conformance/dense.test-support.ts";
 import { references } from "../conformance/reference/index.test-support.ts";
 import type { Sample } from "../conformance/sampler.test-support.ts";
 import "../index.ts";

@@ -1,13 +1,9 @@
 import { userError } from "../trace/location.ts";
-import type { Jax, JaxArray } from "../trace/op.ts";
-import { defineOp } from "../trace/op.ts";
-import type { Shape, TensorType } from "../trace/type.ts";
-import { sameDims, shapeText, sizeOf, tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { defineOp, type Jax, type JaxArray } from "../trace/op.ts";
+import { type Shape, sameDims, shapeText, sizeOf, type TensorType, tensorType } from "../trace/type.ts";
+import { emit1, type Value } from "../trace/value.ts";
 import { jaxName, jaxScalar } from "../wasm/dtype.ts";
-import type { HloWriter } from "../xla/writer.ts";
-import { hloType, i64s } from "../xla/writer.ts";
+import { type HloWriter, hloType, i64s } from "../xla/writer.ts";
 import { splat, zerosLike } from "./constant.ts";
 import { max, min } from "./elementwise.ts";
 import { batchedValue, checkAxis } from "./rules.ts";

@@ -1,10 +1,7 @@
-import type { Op } from "../trace/op.ts";
-import { defineOp, lacking } from "../trace/op.ts";
-import type { Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { defineOp, lacking, type Op } from "../trace/op.ts";
+import { emit1, type Value } from "../trace/value.ts";
 import { hloSharding, hloType } from "../xla/writer.ts";
-import type { None } from "./elementwise-rows.ts";
-import { none } from "./elementwise-rows.ts";
+import { type None, none } from "./elementwise-rows.ts";
 
 const stopOp: Op<None> = defineOp<None>({
   name: "stopGradient",

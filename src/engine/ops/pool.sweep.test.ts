@@ -4,14 +4,12 @@ import { compile } from "../run/compile.ts";
 import { sweepEngines } from "../run/engines.test-support.ts";
 import { put, read } from "../run/put.ts";
 import { isLacking, opTable, several } from "../trace/op.ts";
-import type { Shape } from "../trace/type.ts";
-import { sizeOf } from "../trace/type.ts";
+import { type Shape, sizeOf } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { grad } from "../transform/grad.ts";
 import { literalArray, splat, zerosLike } from "./constant.ts";
 import { isFiniteValue, mul, select } from "./elementwise.ts";
-import type { PoolParams } from "./pool.ts";
-import { pool } from "./pool.ts";
+import { type PoolParams, pool } from "./pool.ts";
 import { reduceSum } from "./reduce.ts";
 
 const wave = (shape: Shape, f: (i: number) => number) =>

@@ -1,20 +1,14 @@
 import { type DType, isFloat, limits } from "../trace/dtype.ts";
-
 import { defineOp, type Jax, type JaxArray, lacking, type Op } from "../trace/op.ts";
-
 import { type TensorType, tensorType } from "../trace/type.ts";
-
 import { emit1, type Node, type Value } from "../trace/value.ts";
-
 import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
 import { argExtremum as argExtremumOf, sumOver } from "../wasm/functions.ts";
-
 import { hloType, i64s } from "../xla/writer.ts";
 import { splat } from "./constant.ts";
 import { convert } from "./convert.ts";
 import { div, equal, mul, select } from "./elementwise.ts";
 import { checkDType, type DTypeRule } from "./rules.ts";
-
 import { broadcastInDim, reshape } from "./shape.ts";
 
 interface Axes {

@@ -1,9 +1,7 @@
-import type { DType } from "../trace/dtype.ts";
-import { isFloat, isInteger } from "../trace/dtype.ts";
+import { type DType, isFloat, isInteger } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Batched } from "../trace/op.ts";
-import type { TensorType } from "../trace/type.ts";
-import { sameDims, shapeText } from "../trace/type.ts";
+import { sameDims, shapeText, type TensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { broadcastInDim } from "./shape.ts";
 

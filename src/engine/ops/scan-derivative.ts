@@ -1,14 +1,12 @@
 import { differentiate } from "../trace/differentiate.ts";
 import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
-import type { Region } from "../trace/region.ts";
-import { inline, postorder, substitute, traceRegion } from "../trace/region.ts";
+import { inline, postorder, type Region, substitute, traceRegion } from "../trace/region.ts";
 import type { TensorType } from "../trace/type.ts";
 import type { Node, Value } from "../trace/value.ts";
 import { zerosLike } from "./constant.ts";
 import { add } from "./elementwise.ts";
-import type { ScanParams } from "./scan.ts";
-import { emitScan, scanParts } from "./scan.ts";
+import { emitScan, type ScanParams, scanParts } from "./scan.ts";
 import { lateSums } from "./scan-sums.ts";
 
 /** One step forward and back in one graph, before it is cut in two. */

@@ -1,6 +1,5 @@
 import type { Value } from "../trace/value.ts";
-import type { DotDims } from "./dot.ts";
-import { dotGeneral } from "./dot.ts";
+import { type DotDims, dotGeneral } from "./dot.ts";
 import { add } from "./elementwise.ts";
 import { reduceSum } from "./reduce.ts";
 import { reshape, transpose } from "./shape.ts";

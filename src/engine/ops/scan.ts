@@ -1,14 +1,10 @@
 import { batchRegion } from "../trace/batch.ts";
 import { userError } from "../trace/location.ts";
-import type { Batched, Op } from "../trace/op.ts";
-import { defineOp } from "../trace/op.ts";
+import { type Batched, defineOp, type Op } from "../trace/op.ts";
 import type { Augmenting } from "../trace/program.ts";
-import type { Region } from "../trace/region.ts";
-import { traceRegion } from "../trace/region.ts";
-import type { TensorType } from "../trace/type.ts";
-import { tensorType } from "../trace/type.ts";
-import type { Node, Value } from "../trace/value.ts";
-import { emit } from "../trace/value.ts";
+import { type Region, traceRegion } from "../trace/region.ts";
+import { type TensorType, tensorType } from "../trace/type.ts";
+import { emit, type Node, type Value } from "../trace/value.ts";
 import { scanOnHost } from "../wasm/scan.ts";
 import { writeScan } from "../xla/scan.ts";
 import { batchedValue } from "./rules.ts";

@@ -4,8 +4,15 @@ import type { Value } from "../trace/value.ts";
 import { grad } from "../transform/grad.ts";
 import { mul } from "./elementwise.ts";
 import { reduceSum } from "./reduce.ts";
-import type { Given } from "./rule-checks.test-support.ts";
-import { distance, given, gradients, mappedAndLooped, result, wave } from "./rule-checks.test-support.ts";
+import {
+  distance,
+  type Given,
+  given,
+  gradients,
+  mappedAndLooped,
+  result,
+  wave,
+} from "./rule-checks.test-support.ts";
 import { scatterAdd, scatterSet } from "./scatter.ts";
 
 const operand = given("f32", [4, 2], [0, 1, 2, 3, 4, 5, 6, 7]);

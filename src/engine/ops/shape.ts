@@ -1,10 +1,8 @@
 import { shown } from "../../core/index.ts";
 import { userError } from "../trace/location.ts";
 import { defineOp } from "../trace/op.ts";
-import type { Shape } from "../trace/type.ts";
-import { sameDims, shapeText, sizeOf, tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { type Shape, sameDims, shapeText, sizeOf, tensorType } from "../trace/type.ts";
+import { emit1, type Value } from "../trace/value.ts";
 import { inMemory } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 import { convert } from "./convert.ts";

@@ -1,8 +1,7 @@
 import { userError } from "../trace/location.ts";
 import { defineOp } from "../trace/op.ts";
 import { sameDims, shapeText, tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit1 } from "../trace/value.ts";
+import { emit1, type Value } from "../trace/value.ts";
 import { inMemory, jaxName, jaxScalar } from "../wasm/dtype.ts";
 import { hloType } from "../xla/writer.ts";
 import { checkShape } from "./shape.ts";

@@ -1,14 +1,10 @@
 import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
-import type { Op } from "../trace/op.ts";
-import { defineOp } from "../trace/op.ts";
-import type { TensorType } from "../trace/type.ts";
-import { sameDims, shapeText, tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit } from "../trace/value.ts";
+import { defineOp, type Op } from "../trace/op.ts";
+import { sameDims, shapeText, type TensorType, tensorType } from "../trace/type.ts";
+import { emit, type Value } from "../trace/value.ts";
 import { inMemory } from "../wasm/dtype.ts";
-import type { HloWriter } from "../xla/writer.ts";
-import { hloType } from "../xla/writer.ts";
+import { type HloWriter, hloType } from "../xla/writer.ts";
 import { iota, zerosLike } from "./constant.ts";
 import { rowNumbers, upTo } from "./gather.ts";
 import { batchedValue, checkAxis } from "./rules.ts";

@@ -1,8 +1,6 @@
-import type { Op } from "../trace/op.ts";
-import { defineOp } from "../trace/op.ts";
+import { defineOp, type Op } from "../trace/op.ts";
 import { tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit } from "../trace/value.ts";
+import { emit, type Value } from "../trace/value.ts";
 import { hloType } from "../xla/writer.ts";
 import { zerosLike } from "./constant.ts";
 import { concatenate } from "./shape.ts";

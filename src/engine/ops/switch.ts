@@ -1,14 +1,18 @@
 import { batchRegion } from "../trace/batch.ts";
 import { differentiate } from "../trace/differentiate.ts";
 import { isFloat } from "../trace/dtype.ts";
-import type { Batched, Jax, JaxArray, Op, Several, WasmRegions } from "../trace/op.ts";
-import { defineOp } from "../trace/op.ts";
-import type { Region } from "../trace/region.ts";
-import { inline, traceRegions } from "../trace/region.ts";
-import type { Node, Value } from "../trace/value.ts";
-import { emit } from "../trace/value.ts";
-import type { HloWriter } from "../xla/writer.ts";
-import { hloType } from "../xla/writer.ts";
+import {
+  type Batched,
+  defineOp,
+  type Jax,
+  type JaxArray,
+  type Op,
+  type Several,
+  type WasmRegions,
+} from "../trace/op.ts";
+import { inline, type Region, traceRegions } from "../trace/region.ts";
+import { emit, type Node, type Value } from "../trace/value.ts";
+import { type HloWriter, hloType } from "../xla/writer.ts";
 import { splat, zerosLike } from "./constant.ts";
 import { add, equal, identity, max, min, select } from "./elementwise.ts";
 import { batchedValue } from "./rules.ts";

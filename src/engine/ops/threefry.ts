@@ -1,14 +1,10 @@
 import { parity, rotations, threefryInto } from "../random/hash.ts";
 import { userError } from "../trace/location.ts";
-import type { Batched, Op } from "../trace/op.ts";
-import { defineOp, lacking } from "../trace/op.ts";
-import type { Shape, TensorType } from "../trace/type.ts";
-import { tensorType } from "../trace/type.ts";
-import type { Value } from "../trace/value.ts";
-import { emit, emit1 } from "../trace/value.ts";
+import { type Batched, defineOp, lacking, type Op } from "../trace/op.ts";
+import { type Shape, type TensorType, tensorType } from "../trace/type.ts";
+import { emit, emit1, type Value } from "../trace/value.ts";
 import { jaxName } from "../wasm/dtype.ts";
-import type { HloWriter } from "../xla/writer.ts";
-import { hloType } from "../xla/writer.ts";
+import { type HloWriter, hloType } from "../xla/writer.ts";
 import type { None } from "./elementwise-rows.ts";
 import { batchedValue, checkSame } from "./rules.ts";
 import { broadcastInDim } from "./shape.ts";

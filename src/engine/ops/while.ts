@@ -1,12 +1,16 @@
 import { batchRegion } from "../trace/batch.ts";
-import type { Batched, Jax, JaxArray, Op, WasmRegions } from "../trace/op.ts";
-import { defineOp, lacking } from "../trace/op.ts";
-import type { Region } from "../trace/region.ts";
-import { traceRegions } from "../trace/region.ts";
-import type { Node, Value } from "../trace/value.ts";
-import { emit } from "../trace/value.ts";
-import type { HloWriter } from "../xla/writer.ts";
-import { hloType } from "../xla/writer.ts";
+import {
+  type Batched,
+  defineOp,
+  type Jax,
+  type JaxArray,
+  lacking,
+  type Op,
+  type WasmRegions,
+} from "../trace/op.ts";
+import { type Region, traceRegions } from "../trace/region.ts";
+import { emit, type Node, type Value } from "../trace/value.ts";
+import { type HloWriter, hloType } from "../xla/writer.ts";
 import { select } from "./elementwise.ts";
 import { reduceOr } from "./reduce.ts";
 import { batchedValue } from "./rules.ts";

@@ -1,6 +1,5 @@
 import { erfInv } from "../np/erf-inv.ts";
 import { asValue, broadcastShapes, type ValueLike } from "../np/operands.ts";
-
 import { splat } from "../ops/constant.ts";
 import { bitcast, convert } from "../ops/convert.ts";
 import {
@@ -24,7 +23,6 @@ import {
 import { checkShape } from "../ops/shape.ts";
 import type { Shape } from "../trace/type.ts";
 import { currentTrace, type Value } from "../trace/value.ts";
-
 import type { Key } from "./key.ts";
 import { between, checkRange, type FloatOptions, floatType, parameter } from "./uniform.ts";
 

@@ -1,21 +1,16 @@
 import { checkOptions } from "../np/arguments.ts";
 import { asValue, type ValueLike } from "../np/operands.ts";
-
 import { splat } from "../ops/constant.ts";
 import { add, less, select } from "../ops/elementwise.ts";
 import { argExtremum } from "../ops/reduce.ts";
 import { checkAxis, checkDType } from "../ops/rules.ts";
 import { checkShape } from "../ops/shape.ts";
 import { type DType, isUnsigned } from "../trace/dtype.ts";
-
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText } from "../trace/type.ts";
-
 import { currentTrace, type Value } from "../trace/value.ts";
-
 import { gumbel } from "./continuous.ts";
 import { checkKey, type Key } from "./key.ts";
-
 import { between, parameter } from "./uniform.ts";
 
 /**

@@ -1,6 +1,5 @@
 import { checkOptions } from "../np/arguments.ts";
 import { asValue, type ValueLike } from "../np/operands.ts";
-
 import { iota } from "../ops/constant.ts";
 import { gather } from "../ops/gather.ts";
 import { checkAxis } from "../ops/rules.ts";
@@ -8,7 +7,6 @@ import { transpose } from "../ops/shape.ts";
 import { sort } from "../ops/sort.ts";
 import type { Value } from "../trace/value.ts";
 import { checkCount, checkKey, type Key, shuffleRounds, split } from "./key.ts";
-
 import { bits } from "./uniform.ts";
 
 /** Options of {@link permutation} and {@link shuffle}. */

@@ -1,5 +1,4 @@
 import { flatten, leafPaths, type TreeShape, unflatten } from "../../core/index.ts";
-
 import type { TensorType } from "../trace/type.ts";
 import { isTracing } from "../trace/value.ts";
 import type { Backend, Device, Executable, Native } from "./backend.ts";

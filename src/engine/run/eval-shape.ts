@@ -4,7 +4,6 @@ import { asValue } from "../np/operands.ts";
 import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, type TensorType, tensorType } from "../trace/type.ts";
-
 import { placeholder, type Value, withTrace } from "../trace/value.ts";
 import { leafType } from "./trace-call.ts";
 

@@ -3,13 +3,10 @@ import { checkDTypeName } from "../np/conversion.ts";
 import { checkShape } from "../ops/shape.ts";
 import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
-import type { Shape } from "../trace/type.ts";
-import { shapeText, sizeOf, tensorType } from "../trace/type.ts";
+import { type Shape, shapeText, sizeOf, tensorType } from "../trace/type.ts";
 import type { Device } from "./backend.ts";
-import type { EngineChoice } from "./choose.ts";
-import { devices, resolveDevice } from "./choose.ts";
-import type { HostArray } from "./host.ts";
-import { castHost, dtypeOf, isHostArray } from "./host.ts";
+import { devices, type EngineChoice, resolveDevice } from "./choose.ts";
+import { castHost, dtypeOf, type HostArray, isHostArray } from "./host.ts";
 import { turnIfDue } from "./memory.ts";
 import { Tensor } from "./tensor.ts";
 

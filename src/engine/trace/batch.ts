@@ -1,10 +1,7 @@
 import { userError } from "./location.ts";
-import type { Batched } from "./op.ts";
-import { isLacking } from "./op.ts";
-import type { Region } from "./region.ts";
-import { rewrite } from "./region.ts";
-import type { Value } from "./value.ts";
-import { emit } from "./value.ts";
+import { type Batched, isLacking } from "./op.ts";
+import { type Region, rewrite } from "./region.ts";
+import { emit, type Value } from "./value.ts";
 
 /** Applies a region to values of which some carry a mapped axis of length `size` in front. */
 export function batchRegion(region: Region, actuals: readonly Batched[], size: number): Batched[] {

@@ -1,7 +1,5 @@
-import type { Region } from "./region.ts";
-import { isConstant, postorder } from "./region.ts";
-import type { Node, Value } from "./value.ts";
-import { cloneNode } from "./value.ts";
+import { isConstant, postorder, type Region } from "./region.ts";
+import { cloneNode, type Node, type Value } from "./value.ts";
 
 /** A graph ready for an engine: inputs, the nodes that matter in order, outputs. */
 export interface Program {

@@ -1,8 +1,6 @@
-import type { Several } from "./op.ts";
-import { several } from "./op.ts";
+import { type Several, several } from "./op.ts";
 import type { TensorType } from "./type.ts";
-import type { Node, Scope, Value } from "./value.ts";
-import { emit, inScope, placeholder } from "./value.ts";
+import { emit, inScope, type Node, placeholder, type Scope, type Value } from "./value.ts";
 
 /**
  * A traced function inside the graph: a loop body or a branch. It is closed: its body refers to nothing but `params`

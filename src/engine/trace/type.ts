@@ -1,5 +1,4 @@
-import type { DType } from "./dtype.ts";
-import { byteWidth } from "./dtype.ts";
+import { byteWidth, type DType } from "./dtype.ts";
 
 /** The lengths of an array's axes; none for a scalar. */
 export type Shape = readonly number[];

@@ -2,8 +2,7 @@ import type { EspalierError } from "../../core/index.ts";
 import type { ValueMethods } from "../np/methods.ts";
 import type { DType } from "./dtype.ts";
 import { userError } from "./location.ts";
-import type { Op, Several } from "./op.ts";
-import { defineOp, lacking, several } from "./op.ts";
+import { defineOp, lacking, type Op, type Several, several } from "./op.ts";
 import type { Shape, TensorType } from "./type.ts";
 
 /**

@@ -1,7 +1,6 @@
 import { describeDifference, leafPaths, sameShape } from "../../core/index.ts";
 import { toI32 } from "../np/dynamic.ts";
 import { asValue, type ValueLike } from "../np/operands.ts";
-
 import { convert } from "../ops/convert.ts";
 import { emitSwitch } from "../ops/switch.ts";
 import { isInteger } from "../trace/dtype.ts";

@@ -3,8 +3,7 @@ import { emitCall } from "../ops/call.ts";
 import { stopGradient as stop } from "../ops/elementwise.ts";
 import { userError } from "../trace/location.ts";
 import type { Value } from "../trace/value.ts";
-import type { Flat } from "./tree.ts";
-import { flat, grow } from "./tree.ts";
+import { type Flat, flat, grow } from "./tree.ts";
 
 /**
  * The same tree, counted as constant by derivatives.

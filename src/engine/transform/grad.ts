@@ -7,7 +7,6 @@ import {
   type TreeShape,
   unflatten,
 } from "../../core/index.ts";
-
 import { asValue } from "../np/operands.ts";
 import { splat, zerosLike } from "../ops/constant.ts";
 import { add, identity } from "../ops/elementwise.ts";

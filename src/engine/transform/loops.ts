@@ -1,6 +1,5 @@
 import { describeDifference, leafPaths, sameShape } from "../../core/index.ts";
 import { asValue, type ValueLike } from "../np/operands.ts";
-
 import { splat } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import { max, min } from "../ops/elementwise.ts";

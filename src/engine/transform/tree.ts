@@ -1,5 +1,4 @@
 import { flatten, type TreeShape, unflatten } from "../../core/index.ts";
-
 import { asValue } from "../np/operands.ts";
 import type { Value } from "../trace/value.ts";
 

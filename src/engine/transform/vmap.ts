@@ -7,8 +7,7 @@ import type { Batched } from "../trace/op.ts";
 import { traceRegion } from "../trace/region.ts";
 import { tensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import type { Flat } from "./tree.ts";
-import { flat, grow } from "./tree.ts";
+import { type Flat, flat, grow } from "./tree.ts";
 
 /** Mapped axis of each argument; null passes the argument whole to every example. */
 export interface VmapOptions {

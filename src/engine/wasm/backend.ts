@@ -1,7 +1,6 @@
 import { EspalierError, node, onNode } from "../../core/index.ts";
 import type { Backend, CompileRequest, Device, Executable, Native } from "../run/backend.ts";
-import type { HostArray } from "../run/host.ts";
-import { fromBytes, hostArray } from "../run/host.ts";
+import { fromBytes, type HostArray, hostArray } from "../run/host.ts";
 import type { DType } from "../trace/dtype.ts";
 import type { Jax, JaxArray } from "../trace/op.ts";
 import type { Program } from "../trace/program.ts";

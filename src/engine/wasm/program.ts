@@ -1,7 +1,5 @@
-import type { Jax, JaxArray } from "../trace/op.ts";
-import { isOnHost, several } from "../trace/op.ts";
-import type { Program } from "../trace/program.ts";
-import { regionProgram } from "../trace/program.ts";
+import { isOnHost, type Jax, type JaxArray, several } from "../trace/op.ts";
+import { type Program, regionProgram } from "../trace/program.ts";
 import type { Region } from "../trace/region.ts";
 import type { Node, Value } from "../trace/value.ts";
 import { runStraight } from "./straight.ts";

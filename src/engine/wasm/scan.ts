@@ -1,7 +1,6 @@
 import type { ScanParams } from "../ops/scan.ts";
 import type { Jax, JaxArray, WasmRegions } from "../trace/op.ts";
-import type { TensorType } from "../trace/type.ts";
-import { tensorType } from "../trace/type.ts";
+import { type TensorType, tensorType } from "../trace/type.ts";
 import type { Node } from "../trace/value.ts";
 import { jaxFromRaw, jaxScalar } from "./dtype.ts";
 

@@ -1,6 +1,5 @@
 import { EspalierError } from "../../core/index.ts";
-import type { Jax, JaxArray } from "../trace/op.ts";
-import { isLacking, isOnHost, several } from "../trace/op.ts";
+import { isLacking, isOnHost, type Jax, type JaxArray, several } from "../trace/op.ts";
 import type { Node, Value } from "../trace/value.ts";
 import { jaxEmpty } from "./dtype.ts";
 

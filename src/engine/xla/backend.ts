@@ -1,16 +1,20 @@
 import { EspalierError, hex, onNode, sha256 } from "../../core/index.ts";
 import type { Backend, CompileRequest, Device, Executable } from "../run/backend.ts";
-import type { HostArray } from "../run/host.ts";
-import { fromBytes, toBytes } from "../run/host.ts";
+import { fromBytes, type HostArray, toBytes } from "../run/host.ts";
 import type { Program } from "../trace/program.ts";
 import type { TensorType } from "../trace/type.ts";
 import { compileStatus } from "./compile-status.ts";
 import { chooseFlags } from "./flags.ts";
 import { startMesh } from "./mesh.ts";
-import type { Handle, PjrtDevice, PjrtExecutable, ProgramRequest } from "./pjrt/index.ts";
-import { bufferType, PjrtClient } from "./pjrt/index.ts";
-import type { Plugin } from "./plugin/index.ts";
-import { findPlugins, preloadLibraries } from "./plugin/index.ts";
+import {
+  bufferType,
+  type Handle,
+  PjrtClient,
+  type PjrtDevice,
+  type PjrtExecutable,
+  type ProgramRequest,
+} from "./pjrt/index.ts";
+import { findPlugins, type Plugin, preloadLibraries } from "./plugin/index.ts";
 import { writeModule } from "./writer.ts";
 
 let started: Backend | undefined;

@@ -1,6 +1,5 @@
 import type { ScanParams } from "../ops/scan.ts";
 import { type TensorType, tensorType } from "../trace/type.ts";
-
 import type { Node } from "../trace/value.ts";
 import { isSingle, isSmallLoop } from "./flags.ts";
 import { type HloWriter, hloType } from "./writer.ts";

@@ -1,12 +1,9 @@
 import { EspalierError } from "../../core/index.ts";
-import type { DType } from "../trace/dtype.ts";
-import { isFloat } from "../trace/dtype.ts";
+import { type DType, isFloat } from "../trace/dtype.ts";
 import { isLacking, several } from "../trace/op.ts";
-import type { Program } from "../trace/program.ts";
-import { regionProgram } from "../trace/program.ts";
+import { type Program, regionProgram } from "../trace/program.ts";
 import type { Region } from "../trace/region.ts";
-import type { TensorType } from "../trace/type.ts";
-import { tensorType } from "../trace/type.ts";
+import { type TensorType, tensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 
 const elementText: Readonly<Record<DType, string>> = {

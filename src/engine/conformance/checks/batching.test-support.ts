@@ -9,8 +9,7 @@ import {
   varied,
 } from "../dense.test-support.ts";
 import { applyRow } from "../run.test-support.ts";
-import type { Sample, SampleMaker } from "../sampler.test-support.ts";
-import { sampler } from "../sampler.test-support.ts";
+import { type Sample, type SampleMaker, sampler } from "../sampler.test-support.ts";
 import { gradients, smooth } from "./derivatives.test-support.ts";
 import { type Batch, closeness, expectedOf, inOneProgram, nameOf, theRow } from "./values.test-support.ts";
 

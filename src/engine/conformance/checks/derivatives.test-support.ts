@@ -10,8 +10,7 @@ import {
   unravel,
 } from "../dense.test-support.ts";
 import { add, applyRow, constant, like, mul, total } from "../run.test-support.ts";
-import type { Sample, SampleMaker } from "../sampler.test-support.ts";
-import { sampler } from "../sampler.test-support.ts";
+import { type Sample, type SampleMaker, sampler } from "../sampler.test-support.ts";
 import { expectedOf, type FromSample, inOneProgram, nameOf } from "./values.test-support.ts";
 
 /** Step and closeness of central differences in an element type. */

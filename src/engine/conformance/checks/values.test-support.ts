@@ -23,8 +23,7 @@ import {
 } from "../dense.test-support.ts";
 import { references } from "../reference/index.test-support.ts";
 import { add, applyRow, convert, like, onEngine } from "../run.test-support.ts";
-import type { Sample, SampleMaker } from "../sampler.test-support.ts";
-import { sampler } from "../sampler.test-support.ts";
+import { type Sample, type SampleMaker, sampler } from "../sampler.test-support.ts";
 import { elsewhere, samples } from "../samples/index.test-support.ts";
 
 /** The results of a row for a sample, by its reference. */

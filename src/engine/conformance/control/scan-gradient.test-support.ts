@@ -1,7 +1,5 @@
-import type { Value } from "../../index.ts";
-import { grad, scan, vmap } from "../../index.ts";
-import type { Dense } from "../dense.test-support.ts";
-import { dense, expectAllSame, stacked, unstacked, varied } from "../dense.test-support.ts";
+import { grad, scan, type Value, vmap } from "../../index.ts";
+import { type Dense, dense, expectAllSame, stacked, unstacked, varied } from "../dense.test-support.ts";
 import { add, apply, applyRow, constant, mul, sin, tanh, total } from "../run.test-support.ts";
 import { sampler } from "../sampler.test-support.ts";
 import type { Check } from "./index.test-support.ts";
