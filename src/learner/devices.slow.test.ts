@@ -5,7 +5,7 @@ import { checkpointHook, localStore } from "../checkpoint/index.ts";
 import { treeLeaves } from "../core/index.ts";
 import { fromArrays } from "../data/index.ts";
 import { type HostArray, np, put, read, type Tensor, type Value } from "../engine/index.ts";
-import { requirePlugin } from "../engine/xla/plugin/require-plugin.ts";
+import { requirePlugin } from "../engine/xla/plugin/require-plugin.test-support.ts";
 import { asLoss } from "../losses/index.ts";
 import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";

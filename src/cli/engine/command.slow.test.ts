@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { requirePlugin } from "../../engine/xla/plugin/require-plugin.ts";
+import { requirePlugin } from "../../engine/xla/plugin/require-plugin.test-support.ts";
 
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
 const plugin = requirePlugin();

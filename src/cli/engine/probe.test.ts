@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Plugin } from "../../engine/index.ts";
-import { requirePlugin } from "../../engine/xla/plugin/require-plugin.ts";
+import { requirePlugin } from "../../engine/xla/plugin/require-plugin.test-support.ts";
 import type { Self } from "../run-again.ts";
 import { probePlugin } from "./list.ts";
 

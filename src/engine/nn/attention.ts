@@ -9,7 +9,7 @@ import { broadcastTo, reshape, transpose } from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { softmaxOver } from "./activations.ts";
+import { softmaxOver } from "./softmax.ts";
 
 /** Options of {@link dotProductAttention}. */
 export interface AttentionOptions {

@@ -1,32 +1,6 @@
 export { tanh } from "../np/elementary.ts";
 export { type OneHotOptions, oneHot } from "../np/indexing.ts";
-export {
-  celu,
-  type EluOptions,
-  elu,
-  type GeluOptions,
-  type GluOptions,
-  gelu,
-  glu,
-  hardSigmoid,
-  hardSwish,
-  hardTanh,
-  type LeakyReluOptions,
-  leakyRelu,
-  logSigmoid,
-  logSoftmax,
-  mish,
-  relu,
-  relu6,
-  type SoftmaxOptions,
-  selu,
-  sigmoid,
-  silu,
-  softmax,
-  softplus,
-  softsign,
-  swish,
-} from "./activations.ts";
+export * from "./activations.ts";
 export * from "./attention.ts";
 export {
   type ConvOptions,
@@ -37,3 +11,4 @@ export {
   type PaddingOption,
 } from "./conv.ts";
 export * from "./pool.ts";
+export { logSoftmax, type SoftmaxOptions, softmax } from "./softmax.ts";

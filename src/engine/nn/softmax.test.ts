@@ -7,7 +7,7 @@ import { testEngines } from "../run/engines.test-support.ts";
 import { put, read } from "../run/put.ts";
 import type { Value } from "../trace/value.ts";
 import { grad } from "../transform/grad.ts";
-import { logSoftmax, type SoftmaxOptions, softmax } from "./activations.ts";
+import { logSoftmax, type SoftmaxOptions, softmax } from "./softmax.ts";
 
 const inf = Number.POSITIVE_INFINITY;
 const weights = [1, -2, 0.5, 2, 0.3, -1];

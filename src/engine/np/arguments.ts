@@ -1,8 +1,9 @@
-import { didYouMean, shown } from "../../core/index.ts";
+import { checkNames, checkWord, EspalierError, errorText } from "../../core/index.ts";
 import { checkAxis } from "../ops/rules.ts";
-import { reshape } from "../ops/shape.ts";
+import { checkShape, reshape } from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
-import type { Value } from "../trace/value.ts";
+import type { Shape } from "../trace/type.ts";
+import { currentTrace, type Value } from "../trace/value.ts";
 
 /** One axis or several; negative ones count from the end. */
 export type Axis = number | readonly number[];
@@ -19,6 +20,23 @@ export interface ReduceOptions extends AxisOptions {
 }
 
 export const range = (n: number, from = 0): number[] => Array.from({ length: n }, (_, i) => from + i);
+
+/** A shape, or the length of the only axis. */
+export type ShapeLike = number | Shape;
+
+export const asShape = (shape: ShapeLike): Shape => (typeof shape === "number" ? [shape] : shape);
+
+/** Checks a shape a user gave. */
+export function shapeOf(op: string, shape: ShapeLike): Shape {
+  currentTrace(op);
+  const dims = asShape(shape);
+  checkShape(op, dims);
+  return dims;
+}
+
+/** Number of elements along these axes together. */
+export const countOver = (x: Value, axes: readonly number[]): number =>
+  axes.reduce((n, axis) => n * (x.shape[axis] as number), 1);
 
 /** The named axes, counted from the front and in order; all where none is named. */
 export function axesOf(op: string, axis: Axis | undefined, rank: number): number[] {
@@ -40,30 +58,27 @@ export function keeping(y: Value, x: Value, axes: readonly number[], options: Re
     : y;
 }
 
-/** Refuses options a function does not have, and what are no options at all. */
-export function checkOptions(op: string, options: object, known: readonly string[]): void {
-  if (typeof options !== "object" || options === null || Array.isArray(options))
-    throw badOption(op, `its options are ${shown(options)}`, `give an object: { ${known[0]}: ... }`);
-  for (const name of Object.keys(options))
-    if (!known.includes(name))
-      throw userError(
-        "OPTION_UNKNOWN",
-        `${op}: there is no option "${name}"${didYouMean(name, known)}`,
-        `the options of ${op} are ${known.join(", ")}`,
-      );
+/** Calls a check of the options of all rooms; its error gets the user's line. */
+function located<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof EspalierError)) throw error;
+    throw userError(error.code, errorText(error), error.fix ?? "");
+  }
 }
+
+/** Refuses options a function does not have, and what are no options at all. */
+export const checkOptions = (op: string, options: object, known: readonly string[]): void =>
+  located(() => checkNames(op, options, known));
+
+/** Refuses a word an option does not know. */
+export const oneOf = <T extends string>(op: string, option: string, given: unknown, known: readonly T[]): T =>
+  located(() => checkWord(op, option, given, known));
 
 /** An error about the value of an option. */
 export const badOption = (op: string, what: string, fix: string) =>
   userError("OPTION_INVALID", `${op}: ${what}`, fix);
-
-/** Refuses a word an option does not know. */
-export function oneOf<T extends string>(op: string, option: string, given: unknown, known: readonly T[]): T {
-  const found = known.find((word) => word === given);
-  if (found !== undefined) return found;
-  const hint = typeof given === "string" ? didYouMean(given, known) : "";
-  throw badOption(op, `${option} cannot be ${JSON.stringify(given)}${hint}`, `use ${known.join(", ")}`);
-}
 
 /** One whole number from 1 on for each of `n` spatial axes, from one for all or a list. */
 export function perAxis(

@@ -1,19 +1,9 @@
-import { didYouMean } from "../../core/index.ts";
 import * as ops from "../ops/convert.ts";
-import { byteWidth, type DType, dtypes } from "../trace/dtype.ts";
+import { checkDTypeName } from "../ops/rules.ts";
+import { byteWidth, type DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Value } from "../trace/value.ts";
 import { operand, type ValueLike } from "./operands.ts";
-
-/** The element type, or an error of `op` where there is no such one. */
-export function checkDTypeName(op: string, dtype: DType): DType {
-  if (dtypes.includes(dtype)) return dtype;
-  throw userError(
-    "DTYPE_UNKNOWN",
-    `${op}: there is no element type "${dtype}"${didYouMean(String(dtype), dtypes)}`,
-    `use one of ${dtypes.join(", ")}`,
-  );
-}
 
 /**
  * The value in another element type. Floats become integers by cutting towards zero, and booleans by asking whether

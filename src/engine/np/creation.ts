@@ -1,17 +1,16 @@
 import { iota as counted, literalArray, splat } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import * as ops from "../ops/elementwise.ts";
-import { checkAxis } from "../ops/rules.ts";
-import { broadcastInDim, broadcastTo, checkShape, reshape } from "../ops/shape.ts";
+import { checkAxis, checkDTypeName } from "../ops/rules.ts";
+import { broadcastInDim, broadcastTo, reshape } from "../ops/shape.ts";
+import { flattenNested } from "../run/host.ts";
 import { Tensor } from "../run/tensor.ts";
 import { type DType, isFloat, limits } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
-import { type Shape, shapeText } from "../trace/type.ts";
 import { currentTrace, Value } from "../trace/value.ts";
-import { checkDTypeName } from "./conversion.ts";
+import { type ShapeLike, shapeOf } from "./arguments.ts";
 import { stacked } from "./joining.ts";
 import { numberAs, operand, promoted, type ValueLike } from "./operands.ts";
-import { asShape, type ShapeLike } from "./shape.ts";
 
 /** The circle's circumference over its diameter. */
 export const pi = Math.PI;
@@ -27,14 +26,6 @@ export const newaxis = null;
 /** Options of functions that make values. */
 export interface DTypeOptions {
   readonly dtype?: DType | undefined;
-}
-
-/** Checks a shape a user gave. */
-export function shapeOf(op: string, shape: ShapeLike): Shape {
-  currentTrace(op);
-  const dims = asShape(shape);
-  checkShape(op, dims);
-  return dims;
 }
 
 /**
@@ -209,13 +200,10 @@ export function array(data: NestedValues, options: DTypeOptions = {}): Value {
     const value = stackedParts(data);
     return convert(value, options.dtype ?? value.dtype);
   }
-  const shape: number[] = [];
-  for (let at: NestedValues | undefined = data; at !== undefined && isList(at); at = at[0])
-    shape.push(at.length);
-  const flat: (number | boolean)[] = [];
-  gather(data, shape, 0, flat);
-  const truths = flat.length > 0 && flat.every((x) => typeof x === "boolean");
-  return literal(flat.map(Number), shape, options.dtype ?? (truths ? "bool" : "f32"));
+  const { flat, shape, dtype } = flattenNested("array", data, (part) =>
+    operand("array", part as ValueLike, "an element"),
+  );
+  return literal(flat, shape, options.dtype ?? dtype);
 }
 
 const isList = (data: NestedValues): data is readonly NestedValues[] => Array.isArray(data);
@@ -229,32 +217,6 @@ function stackedParts(data: readonly NestedValues[]): Value {
   const parts = data.map((part) => (isList(part) ? array(part) : part));
   return stacked("array", promoted("array", parts), 0);
 }
-
-function gather(
-  data: NestedValues,
-  shape: readonly number[],
-  depth: number,
-  flat: (number | boolean)[],
-): void {
-  if (typeof data === "number" || typeof data === "boolean") {
-    if (depth !== shape.length) throw ragged(shape);
-    flat.push(data);
-    return;
-  }
-  if (!isList(data)) {
-    operand("array", data, "an element");
-    return;
-  }
-  if (data.length !== shape[depth]) throw ragged(shape);
-  for (const part of data) gather(part, shape, depth + 1, flat);
-}
-
-const ragged = (shape: readonly number[]) =>
-  userError(
-    "SHAPE_MISMATCH",
-    `array: the nested arrays are not all of shape ${shapeText(shape)}`,
-    "make every row equally long",
-  );
 
 function literal(flat: readonly number[], shape: readonly number[], dtype: DType): Value {
   const { min, max } = limits(dtype);

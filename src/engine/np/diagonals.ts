@@ -8,8 +8,8 @@ import { pad, slice } from "../ops/slice.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { range } from "./arguments.ts";
-import { type DTypeOptions, shapeOf } from "./creation.ts";
+import { range, shapeOf } from "./arguments.ts";
+import type { DTypeOptions } from "./creation.ts";
 import { filled, operand, type ValueLike } from "./operands.ts";
 
 /** Offset of the diagonal: 0 the main one, above it positive, below it negative. */
@@ -70,7 +70,7 @@ export interface PlaneOptions extends DiagonalOptions {
 export const diagonal = (x: ValueLike, options: PlaneOptions = {}): Value =>
   diagonalOf("diagonal", operand("diagonal", x), options);
 
-export function diagonalOf(op: string, x: Value, { k = 0, axes = [0, 1] }: PlaneOptions): Value {
+function diagonalOf(op: string, x: Value, { k = 0, axes = [0, 1] }: PlaneOptions): Value {
   const [row, column] = [checkAxis(op, axes[0], x.ndim), checkAxis(op, axes[1], x.ndim)];
   const others = range(x.ndim).filter((i) => i !== row && i !== column);
   if (others.length !== x.ndim - 2)

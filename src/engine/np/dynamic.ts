@@ -1,36 +1,12 @@
-import { splat } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import * as dynamic from "../ops/dynamic.ts";
-import { add, less, min, select } from "../ops/elementwise.ts";
 import { checkAxis } from "../ops/rules.ts";
 import { reshape } from "../ops/shape.ts";
-import { isInteger, limits } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { range } from "./arguments.ts";
-import { filled, operand, type ValueLike } from "./operands.ts";
-
-/** Integers as i32; those of u32 that it cannot hold as the largest that it can. */
-export const toI32 = (x: Value): Value =>
-  convert(x.dtype === "u32" ? min(x, filled(x, limits("i32").max)) : x, "i32");
-
-/** Indices as i32, negative ones counted from the end of an axis of length n. */
-export function wrapped(op: string, index: ValueLike, n: number): Value {
-  if (typeof index === "number") return splat(index < 0 ? index + n : index, "i32");
-  const value = operand(op, index, "the index");
-  if (!isInteger(value.dtype))
-    throw userError(
-      "DTYPE_MISMATCH",
-      `${op}: the index is ${value.type.text}, but indices are integers`,
-      value.dtype === "bool"
-        ? "the number of true elements is not known while tracing: use np.where(mask, x, y)"
-        : 'convert first: index.astype("i32")',
-    );
-  const at = toI32(value);
-  if (value.dtype !== "i32") return at;
-  return select(less(at, filled(at, 0)), add(at, filled(at, n)), at);
-}
+import { operand, type ValueLike, wrapped } from "./operands.ts";
 
 function startsOf(op: string, x: Value, starts: readonly ValueLike[]): Value[] {
   if (starts.length !== x.ndim)

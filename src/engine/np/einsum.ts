@@ -5,7 +5,7 @@ import { broadcastInDim, reshape, transpose } from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { diagonalOf } from "./diagonals.ts";
+import { diagonal } from "./diagonals.ts";
 import { promoted, toNumber, type ValueLike } from "./operands.ts";
 
 /** A value whose axes have names. */
@@ -24,7 +24,7 @@ function withoutRepeats({ value, names }: Named): Named {
   const first = names.indexOf(names[repeat] as string);
   const rest = names.filter((_, i) => i !== first && i !== repeat);
   return withoutRepeats({
-    value: diagonalOf("einsum", value, { axes: [first, repeat] }),
+    value: diagonal(value, { axes: [first, repeat] }),
     names: [...rest, names[repeat] as string],
   });
 }
@@ -126,7 +126,7 @@ export function einsum(subscripts: string, ...xs: readonly ValueLike[]): Value {
 }
 
 /** The subscripts of einsum made plain: one name for each axis of each argument, and of the result. */
-export interface Subscripts {
+interface Subscripts {
   readonly inputs: readonly (readonly string[])[];
   readonly output: readonly string[];
   /** The length of each named axis; 1 only where it is 1 everywhere. */
@@ -146,7 +146,7 @@ function names(part: string, hidden: number): string[] {
 }
 
 /** Reads subscripts such as `bij,bjk->bik` for arguments of these shapes. */
-export function parseSubscripts(text: string, shapes: readonly Shape[]): Subscripts {
+function parseSubscripts(text: string, shapes: readonly Shape[]): Subscripts {
   const [left, right, extra] = text.replace(/\s+/g, "").split("->") as [string, string?, string?];
   const parts = left.split(",");
   if (extra !== undefined || [...parts, right ?? ""].some((part) => !form.test(part)))

@@ -1,12 +1,11 @@
 import { bitcast, convert } from "../ops/convert.ts";
 import * as ops from "../ops/elementwise.ts";
 import { reduceProd } from "../ops/reduce.ts";
-import { batchedValue } from "../ops/rules.ts";
 import { broadcastInDim } from "../ops/shape.ts";
+import { type DerivativeRule, withDerivative } from "../ops/with-derivative.ts";
 import { isFloat, limits } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
-import { defineOp, type Op } from "../trace/op.ts";
-import { emit1, type Value } from "../trace/value.ts";
+import type { Value } from "../trace/value.ts";
 import { range } from "./arguments.ts";
 import { erfInv as inverse } from "./erf-inv.ts";
 import { filled, floating, operand, pair, toFloat, toNumber, type ValueLike, wide } from "./operands.ts";
@@ -69,44 +68,6 @@ export function logaddexp(x: ValueLike, y: ValueLike): Value {
   const z = ops.select(ops.notEqual(distance, distance), ops.add(a, b), sum);
   return withDerivative([a, b], z, logAddRule);
 }
-
-/**
- * Cotangents of the arguments from that of the result, as graph of the arguments and the result. It must treat every
- * element alike, so that it holds for a batch as well.
- */
-export type DerivativeRule = (ct: Value, xs: readonly Value[], y: Value) => readonly Value[];
-
-interface Params {
-  readonly rule: DerivativeRule;
-}
-
-const withDerivativeOp: Op<Params> = defineOp<Params>({
-  name: "withDerivative",
-  cheap: true,
-  type: (inputs) => [inputs[inputs.length - 1] as (typeof inputs)[0]],
-  derivative: ({ inputs, outputs, params }, [ct]) =>
-    ct ? params.rule(ct, inputs.slice(0, -1), outputs[0]) : [],
-  batch: (inputs, params, size) => [
-    emit1(
-      withDerivativeOp,
-      inputs.map((input) => batchedValue(input, size)),
-      params,
-    ),
-  ],
-  stablehlo: (_w, names) => [names[names.length - 1] as string],
-  wasm: (_j, arrays) => {
-    for (const unused of arrays.slice(0, -1)) unused.dispose();
-    return [arrays[arrays.length - 1] as (typeof arrays)[0]];
-  },
-});
-
-/**
- * `y`, computed from `xs`, with the derivative the formula has on paper instead of that of the steps which computed
- * it: those lose digits, or divide zero by zero, where the function itself is smooth. `rule` must be one function for
- * all calls, as nodes are told apart by it.
- */
-export const withDerivative = (xs: readonly Value[], y: Value, rule: DerivativeRule): Value =>
-  emit1(withDerivativeOp, [...xs, y], { rule });
 
 /** Whole exponents up to here are products: exact for small ones, and with an exact derivative at 0. */
 const wholeUpTo = 1024;

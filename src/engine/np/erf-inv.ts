@@ -1,8 +1,8 @@
 import { splat } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
 import { abs, add, equal, exp, less, log1p, mul, neg, select, sqrt, sub } from "../ops/elementwise.ts";
+import { withDerivative } from "../ops/with-derivative.ts";
 import type { Value } from "../trace/value.ts";
-import { withDerivative } from "./elementary.ts";
 
 /** Polynomials in w = -log(1 - x^2) by M. Giles, "Approximating the erfinv function"; highest power first. */
 const single = {

@@ -2,7 +2,8 @@ import { expect } from "vitest";
 import { EspalierError, flatten, unflatten } from "../../core/index.ts";
 import type { EngineName } from "../run/backend.ts";
 import { compile } from "../run/compile.ts";
-import { type Nested, put } from "../run/put.ts";
+import type { Nested } from "../run/host.ts";
+import { put } from "../run/put.ts";
 import { Tensor } from "../run/tensor.ts";
 import type { Value } from "../trace/value.ts";
 

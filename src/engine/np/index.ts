@@ -1,182 +1,24 @@
-export type { Axis, AxisOptions, ReduceOptions } from "./arguments.ts";
-export {
-  absolute,
-  absolute as abs,
-  add,
-  divide,
-  floorDivide,
-  fmod,
-  maximum,
-  minimum,
-  multiply,
-  negative,
-  reciprocal,
-  remainder,
-  remainder as mod,
-  sign,
-  square,
-  subtract,
-} from "./arithmetic.ts";
-export { at, type Place } from "./at.ts";
-export {
-  allClose,
-  bitwiseAnd,
-  bitwiseNot,
-  bitwiseOr,
-  bitwiseXor,
-  type CloseOptions,
-  equal,
-  greater,
-  greaterEqual,
-  isClose,
-  leftShift,
-  less,
-  lessEqual,
-  logicalAnd,
-  logicalNot,
-  logicalOr,
-  logicalXor,
-  notEqual,
-  rightShift,
-  where,
-} from "./comparison.ts";
-export { astype, bitcast } from "./conversion.ts";
-export {
-  arange,
-  array,
-  type DTypeOptions,
-  e,
-  full,
-  fullLike,
-  type IotaOptions,
-  inf,
-  iota,
-  type LinspaceOptions,
-  linspace,
-  type MeshgridOptions,
-  meshgrid,
-  type NestedValues,
-  nan,
-  newaxis,
-  ones,
-  onesLike,
-  pi,
-  zeros,
-  zerosLike,
-} from "./creation.ts";
-export {
-  type DiagonalOptions,
-  diag,
-  diagonal,
-  eye,
-  type MatrixOptions,
-  type PlaneOptions,
-  trace,
-  tri,
-  tril,
-  triu,
-} from "./diagonals.ts";
-export { type DynamicIndexOptions, dynamicIndexInDim, dynamicSlice, dynamicUpdateSlice } from "./dynamic.ts";
-export { einsum } from "./einsum.ts";
-export {
-  acos,
-  acosh,
-  asin,
-  asinh,
-  atan,
-  atan2,
-  atanh,
-  cbrt,
-  cos,
-  cosh,
-  erf,
-  erfInv,
-  exp,
-  exp2,
-  expm1,
-  hypot,
-  log,
-  log1p,
-  log2,
-  log10,
-  logaddexp,
-  power,
-  rsqrt,
-  sin,
-  sinh,
-  sqrt,
-  tan,
-  tanh,
-} from "./elementary.ts";
-export { type OneHotOptions, oneHot, slice, take, takeAlongAxis } from "./indexing.ts";
+export type { Axis, AxisOptions, ReduceOptions, ShapeLike } from "./arguments.ts";
+export * from "./arithmetic.ts";
+export { absolute as abs, remainder as mod } from "./arithmetic.ts";
+export * from "./at.ts";
+export * from "./comparison.ts";
+export * from "./conversion.ts";
+export * from "./creation.ts";
+export * from "./diagonals.ts";
+export * from "./dynamic.ts";
+export * from "./einsum.ts";
+export * from "./elementary.ts";
+export * from "./indexing.ts";
 export { type AlongOptions, concatenate, hstack, split, stack, vstack } from "./joining.ts";
 export type { ValueMethods } from "./methods.ts";
 export type { ValueLike } from "./operands.ts";
-export { type PadMode, type PadOptions, type PadWidth, pad } from "./padding.ts";
-export { type ContractAxes, dot, inner, kron, matmul, outer, tensordot, vdot } from "./product.ts";
-export { flip, type Rot90Options, repeat, roll, rot90, tile } from "./rearranging.ts";
-export {
-  type ArgOptions,
-  type AverageOptions,
-  all,
-  any,
-  argmax,
-  argmin,
-  average,
-  type CumulativeOptions,
-  countNonzero,
-  cumlogsumexp,
-  cummax,
-  cummin,
-  cumprod,
-  cumsum,
-  logsumexp,
-  max,
-  max as amax,
-  mean,
-  min,
-  min as amin,
-  type NormOptions,
-  norm,
-  prod,
-  type SumOptions,
-  std,
-  sum,
-  type VarOptions,
-  var,
-} from "./reduction.ts";
-export {
-  ceil,
-  clip,
-  floor,
-  isFinite,
-  isInf,
-  isNan,
-  type NanToNumOptions,
-  nanToNum,
-  round,
-  trunc,
-} from "./rounding.ts";
+export * from "./padding.ts";
+export * from "./product.ts";
+export * from "./rearranging.ts";
+export * from "./reduction.ts";
+export { max as amax, min as amin } from "./reduction.ts";
+export * from "./rounding.ts";
 export type { Index, Range } from "./selection.ts";
-export {
-  broadcastArrays,
-  broadcastTo,
-  expandDims,
-  moveaxis,
-  ravel,
-  reshape,
-  type ShapeLike,
-  squeeze,
-  swapaxes,
-  transpose,
-} from "./shape.ts";
-export {
-  argsort,
-  median,
-  type SearchOptions,
-  type SortOptions,
-  searchsorted,
-  sort,
-  type TopKOptions,
-  topK,
-} from "./sorting.ts";
+export * from "./shape.ts";
+export * from "./sorting.ts";

@@ -10,9 +10,8 @@ import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
 import { checkOptions, range } from "./arguments.ts";
 import { array, type DTypeOptions } from "./creation.ts";
-import { wrapped } from "./dynamic.ts";
 import type { AlongOptions } from "./joining.ts";
-import { broadcastShapes, operand, type ValueLike } from "./operands.ts";
+import { broadcastShapes, operand, type ValueLike, wrapped } from "./operands.ts";
 import { type Index, partsOf, readSelection, selectionOf } from "./selection.ts";
 
 const indexed = (op: string, value: Value, indices: readonly Index[]): Value =>

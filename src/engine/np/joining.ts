@@ -1,6 +1,6 @@
 import { checkAxis } from "../ops/rules.ts";
 import * as ops from "../ops/shape.ts";
-import { slice } from "../ops/slice.ts";
+import { sliceAlong } from "../ops/slice.ts";
 import { split as splitAt } from "../ops/split.ts";
 import { userError } from "../trace/location.ts";
 import { sameDims, shapeText } from "../trace/type.ts";
@@ -90,7 +90,7 @@ type Times<N extends number, R extends Value[] = []> = number extends N
     : Times<N, [...R, Value]>;
 
 /** The parts {@link split} gives: as many as asked for, or one more than there are positions to cut at. */
-export type Parts<S extends number | readonly number[]> = S extends number
+type Parts<S extends number | readonly number[]> = S extends number
   ? Times<S>
   : S extends readonly number[]
     ? number extends S["length"]
@@ -131,11 +131,7 @@ export function split<const S extends number | readonly number[]>(
   // Places out of order, as NumPy allows: parts may be empty or overlap.
   const parts = ends.map((to, i) => {
     const from = ends[i - 1] ?? 0;
-    return slice(
-      value,
-      value.shape.map((_, d) => (d === axis ? from : 0)),
-      value.shape.map((m, d) => (d === axis ? Math.max(from, to) : m)),
-    );
+    return sliceAlong(value, axis, from, Math.max(from, to));
   });
   return parts as unknown as Parts<S>;
 }

@@ -1,9 +1,10 @@
 import { literalArray, splat } from "../ops/constant.ts";
 import { convert } from "../ops/convert.ts";
+import { add, less, min, select } from "../ops/elementwise.ts";
 import { broadcastTo } from "../ops/shape.ts";
 import { dtypeOf, type HostArray, isHostArray } from "../run/host.ts";
 import { Tensor } from "../run/tensor.ts";
-import { type DType, isFloat, limits, promote } from "../trace/dtype.ts";
+import { type DType, isFloat, isInteger, limits, promote } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText } from "../trace/type.ts";
 import { currentTrace, placeholder, Value } from "../trace/value.ts";
@@ -160,4 +161,25 @@ export function broadcastShapes(op: string, a: Shape, b: Shape): Shape {
       "axes must be equally long or 1, counted from the last: reshape, slice or np.expandDims one of them",
     );
   });
+}
+
+/** Integers as i32; those of u32 that it cannot hold as the largest that it can. */
+export const toI32 = (x: Value): Value =>
+  convert(x.dtype === "u32" ? min(x, filled(x, limits("i32").max)) : x, "i32");
+
+/** Indices as i32, negative ones counted from the end of an axis of length n. */
+export function wrapped(op: string, index: ValueLike, n: number): Value {
+  if (typeof index === "number") return splat(index < 0 ? index + n : index, "i32");
+  const value = operand(op, index, "the index");
+  if (!isInteger(value.dtype))
+    throw userError(
+      "DTYPE_MISMATCH",
+      `${op}: the index is ${value.type.text}, but indices are integers`,
+      value.dtype === "bool"
+        ? "the number of true elements is not known while tracing: use np.where(mask, x, y)"
+        : 'convert first: index.astype("i32")',
+    );
+  const at = toI32(value);
+  if (value.dtype !== "i32") return at;
+  return select(less(at, filled(at, 0)), add(at, filled(at, n)), at);
 }

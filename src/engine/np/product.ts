@@ -10,7 +10,7 @@ import { range } from "./arguments.ts";
 import { broadcastShapes, promoted, type ValueLike } from "./operands.ts";
 
 /** Sums of products under the name the user called; booleans ask whether any pair holds on both sides. */
-export function contracted(op: string, x: Value, y: Value, dims: DotDims): Value {
+function contracted(op: string, x: Value, y: Value, dims: DotDims): Value {
   dims.lhsContract.forEach((a, i) => {
     const b = dims.rhsContract[i] as number;
     if (x.shape[a] !== y.shape[b])

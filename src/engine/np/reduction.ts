@@ -2,15 +2,16 @@ import { convert } from "../ops/convert.ts";
 import * as scans from "../ops/cumulative.ts";
 import * as elementwise from "../ops/elementwise.ts";
 import { div } from "../ops/elementwise.ts";
+import { oneForZero, shiftedExps } from "../ops/exponentials.ts";
 import * as reduce from "../ops/reduce.ts";
-import { reduceMax, reduceMin, reduceSum } from "../ops/reduce.ts";
+import { reduceMax, reduceMin, reduceSum, unreduce } from "../ops/reduce.ts";
 import { checkAxis } from "../ops/rules.ts";
 import { broadcastInDim, reshape } from "../ops/shape.ts";
 import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { sameDims, shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { axesOf, keeping, type ReduceOptions, range } from "./arguments.ts";
+import { axesOf, countOver, keeping, type ReduceOptions } from "./arguments.ts";
 import type { AlongOptions } from "./joining.ts";
 import {
   type Choose,
@@ -35,7 +36,7 @@ export interface SumOptions extends ReduceOptions {
 const roomy = (dtype: DType): DType => (dtype === "bool" ? "i32" : dtype === "u8" ? "u32" : dtype);
 
 /** Reduces a value already of the result's element type; 16-bit floats by way of f32. */
-export function reduced(
+function reduced(
   op: string,
   x: Value,
   options: ReduceOptions,
@@ -73,14 +74,10 @@ export function mean(x: ValueLike, options: SumOptions = {}): Value {
 }
 
 /** The mean of floating-point values over these axes. */
-export function meanOver(x: Value, axes: readonly number[]): Value {
+function meanOver(x: Value, axes: readonly number[]): Value {
   const sums = reduce.reduceSum(x, axes);
   return div(sums, filled(sums, countOver(x, axes)));
 }
-
-/** Number of elements along these axes together. */
-export const countOver = (x: Value, axes: readonly number[]): number =>
-  axes.reduce((n, axis) => n * (x.shape[axis] as number), 1);
 
 function notEmpty(op: string, x: Value, axes: readonly number[]): void {
   if (countOver(x, axes) === 0)
@@ -150,15 +147,6 @@ export const countNonzero = (x: ValueLike, options: ReduceOptions = {}): Value =
     reduce.reduceSum,
   );
 
-/** Repeats a reduced value over the axes it lost. */
-function spread(y: Value, like: Value, axes: readonly number[]): Value {
-  return broadcastInDim(
-    y,
-    like.shape,
-    range(like.ndim).filter((i) => !axes.includes(i)),
-  );
-}
-
 /** Options of variances. */
 export interface VarOptions extends ReduceOptions {
   /** Taken off the count: 1 for the unbiased estimate. */
@@ -168,7 +156,7 @@ export interface VarOptions extends ReduceOptions {
 const varianceOver =
   (ddof: number) =>
   (x: Value, axes: readonly number[]): Value => {
-    const apart = elementwise.sub(x, spread(meanOver(x, axes), x, axes));
+    const apart = elementwise.sub(x, unreduce(meanOver(x, axes), x, axes));
     const sums = reduceSum(elementwise.mul(apart, apart), axes);
     return elementwise.div(sums, filled(sums, countOver(x, axes) - ddof));
   };
@@ -198,11 +186,9 @@ export const std = (x: ValueLike, options: VarOptions = {}): Value =>
  */
 export function logsumexp(x: ValueLike, options: ReduceOptions = {}): Value {
   return reduced("logsumexp", floating("logsumexp", x), options, (value, axes) => {
-    const largest = elementwise.stopGradient(reduceMax(value, axes));
-    const shift = elementwise.select(elementwise.isFiniteValue(largest), largest, filled(largest, 0));
-    const sums = reduceSum(elementwise.exp(elementwise.sub(value, spread(shift, value, axes))), axes);
+    const { shift, sums } = shiftedExps(value, axes, true);
     const none = elementwise.equal(sums, filled(sums, 0));
-    const y = elementwise.add(elementwise.log(elementwise.select(none, filled(sums, 1), sums)), shift);
+    const y = elementwise.add(elementwise.log(oneForZero(sums)), shift);
     return elementwise.select(none, filled(y, Number.NEGATIVE_INFINITY), y);
   });
 }

@@ -11,13 +11,12 @@ import {
   reverse,
   transpose,
 } from "../ops/shape.ts";
-import { pad, slice } from "../ops/slice.ts";
+import { pad, slice, sliceAlong } from "../ops/slice.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, sameDims, shapeText, sizeOf } from "../trace/type.ts";
 import { Value } from "../trace/value.ts";
 import { range } from "./arguments.ts";
-import { wrapped } from "./dynamic.ts";
-import { broadcastShapes, filled, type ValueLike } from "./operands.ts";
+import { broadcastShapes, filled, type ValueLike, wrapped } from "./operands.ts";
 
 /** From, up to but without, and step; null or left out: the end of the axis, and 1. */
 export type Range =
@@ -150,11 +149,7 @@ export function pick(x: Value, axis: number, places: readonly number[]): Value {
   if (places.length === 0) return splat(0, x.dtype, withLength(x, axis, 0));
   const part = ({ from, step, count }: Run): Value => {
     const [low, high] = step >= 0 ? [from, from + (step === 0 ? 1 : count)] : [from - count + 1, from + 1];
-    const cut = slice(
-      x,
-      x.shape.map((_, d) => (d === axis ? low : 0)),
-      x.shape.map((n, d) => (d === axis ? high : n)),
-    );
+    const cut = sliceAlong(x, axis, low, high);
     if (step === 0) return broadcastInDim(cut, withLength(x, axis, count), range(x.ndim));
     return step > 0 ? cut : reverse(cut, [axis]);
   };

@@ -3,13 +3,8 @@ import * as ops from "../ops/shape.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText, sizeOf } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { type Axis, type AxisOptions, axesOf, range } from "./arguments.ts";
+import { type Axis, type AxisOptions, asShape, axesOf, range, type ShapeLike } from "./arguments.ts";
 import { broadcastShapes, operand, type ValueLike } from "./operands.ts";
-
-/** A shape, or the length of the only axis. */
-export type ShapeLike = number | Shape;
-
-export const asShape = (shape: ShapeLike): Shape => (typeof shape === "number" ? [shape] : shape);
 
 /**
  * The same elements in order under another shape; -1 stands for the length that follows from the others.

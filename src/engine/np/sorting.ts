@@ -4,15 +4,14 @@ import { add, and, div, equal, less, lessEqual, notEqual, or, select, sub } from
 import { reduceOr, reduceSum } from "../ops/reduce.ts";
 import { checkAxis } from "../ops/rules.ts";
 import { broadcastInDim, reshape, reverse, transpose } from "../ops/shape.ts";
-import { slice } from "../ops/slice.ts";
+import { slice, sliceAlong } from "../ops/slice.ts";
 import { sort as sortOp } from "../ops/sort.ts";
 import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { shapeText } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { axesOf, keeping, type ReduceOptions, range } from "./arguments.ts";
+import { axesOf, countOver, keeping, type ReduceOptions, range } from "./arguments.ts";
 import { filled, floating, operand, promoted, type ValueLike } from "./operands.ts";
-import { countOver } from "./reduction.ts";
 
 /** Options of sorting functions. */
 export interface SortOptions {
@@ -82,12 +81,7 @@ export function topK(
       `topK: ${k} of the ${n} elements along axis ${at} of ${shapeText(values.shape)}`,
       `ask for 0 to ${n}`,
     );
-  const first = (v: Value) =>
-    slice(
-      v,
-      v.shape.map(() => 0),
-      v.shape.map((m, i) => (i === at ? k : m)),
-    );
+  const first = (v: Value) => sliceAlong(v, at, 0, k);
   return [first(values), first(indices)];
 }
 

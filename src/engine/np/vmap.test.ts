@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { testEngines } from "../run/engines.test-support.ts";
-import { type Nested, put } from "../run/put.ts";
+import type { Nested } from "../run/host.ts";
+import { put } from "../run/put.ts";
 import type { Value } from "../trace/value.ts";
 import { grad } from "../transform/grad.ts";
 import { vmap } from "../transform/vmap.ts";

@@ -13,32 +13,26 @@ export const neg = unary("neg", {
   derivative: (ct) => neg(ct),
 });
 export const add = binary("add", {
-  accepts: "number",
-  hlo: "add",
   wasm: (_j, x, y) => x.add(y),
   derivative: (ct) => [ct, ct],
 });
 export const sub = binary("sub", {
-  accepts: "number",
   hlo: "subtract",
   wasm: (_j, x, y) => x.sub(y),
   derivative: (ct) => [ct, neg(ct)],
 });
 export const mul = binary("mul", {
-  accepts: "number",
   hlo: "multiply",
   wasm: (_j, x, y) => x.mul(y),
   derivative: (ct, x, y) => [mul(ct, y), mul(x, ct)],
 });
 export const div = binary("div", {
-  accepts: "number",
   hlo: "divide",
   whenZero: "ones",
   wasm: (j, x, y, dtype) => (isFloat(dtype) ? x.div(y) : fn.divideIntegers(j, x, y, dtype)),
   derivative: (ct, x, y) => [div(ct, y), neg(div(mul(ct, x), mul(y, y)))],
 });
 export const rem = binary("rem", {
-  accepts: "number",
   hlo: "remainder",
   whenZero: "left",
   wasm: (j, x, y, dtype) => (isFloat(dtype) ? fn.remainder(j, x, y) : fn.remainderOfIntegers(j, x, y, dtype)),
@@ -58,14 +52,12 @@ export const pow = binary("pow", {
 });
 
 export const max = binary("max", {
-  accepts: "number",
   hlo: "maximum",
   notFolded: true,
   wasm: (j, x, y) => j.numpy.maximum(x, y),
   derivative: (ct, x, y) => extremum(ct, x, y, greater(x, y)),
 });
 export const min = binary("min", {
-  accepts: "number",
   hlo: "minimum",
   notFolded: true,
   wasm: (j, x, y) => j.numpy.minimum(x, y),
@@ -81,7 +73,6 @@ function extremum(ct: Value, x: Value, y: Value, xWins: Value): readonly [Value,
 
 export const atan2 = binary("atan2", {
   accepts: "float",
-  hlo: "atan2",
   wasm: (j, x, y) => fn.atan2(j, x, y),
   derivative: (ct, y, x) => {
     const scaled = div(ct, add(mul(x, x), mul(y, y)));

@@ -1,7 +1,7 @@
+import type { DType } from "../trace/dtype.ts";
 import type { Jax, JaxArray } from "../trace/op.ts";
-import { dilated } from "./convolution.ts";
-
-const at = (list: readonly number[], i: number): number => list[i] as number;
+import { jaxName, jaxScalar } from "../wasm/dtype.ts";
+import { at, dilated } from "./convolution.ts";
 
 /** Elements `from`, `from + stride`, ... along an axis, `count` of them. */
 export interface ArrayPart {
@@ -25,17 +25,35 @@ export function partOfArray(j: Jax, x: JaxArray, { axis, from, stride, count }: 
   return cut.reshape(grouped).slice(...grouped.map((_, d): 0 | [] => (d === axis + 1 ? 0 : [])));
 }
 
-/** Puts `by - 1` zeros between the elements of an axis. Owns the array. */
-export function spreadArray(j: Jax, x: JaxArray, axis: number, by: number): JaxArray {
+/** Elements before and behind each axis. */
+type Widths = readonly (readonly [before: number, behind: number])[];
+
+/** Adds elements of one value around an array; jax-js adds zeros alone. Owns the array. */
+export function padArray(j: Jax, x: JaxArray, widths: Widths, value: number, dtype: DType): JaxArray {
+  if (widths.flat().every((n) => n === 0)) return x;
+  const pad = (array: JaxArray) => j.numpy.pad(array, widths as [number, number][]);
+  if (value === 0 && dtype !== "bool") return pad(x);
+  const inside = pad(j.numpy.full(x.shape, 1, { dtype: jaxName("i32") })).notEqual(0);
+  const padded = dtype === "bool" ? pad(x.astype(jaxName("i32"))).notEqual(0) : pad(x);
+  return j.numpy.where(inside, padded, jaxScalar(j, value, dtype));
+}
+
+/** Puts `by - 1` elements of one value between the elements of an axis. Owns the array. */
+export function spreadArray(
+  j: Jax,
+  x: JaxArray,
+  axis: number,
+  by: number,
+  value = 0,
+  dtype: DType = "f32",
+): JaxArray {
   const n = at(x.shape, axis);
-  if (by === 1 || n === 1) return x;
+  if (by === 1 || n <= 1) return x;
   const single = x.shape.flatMap((m, d) => (d === axis ? [m, 1] : [m]));
-  const wide = j.numpy.pad(
-    x.reshape(single),
-    single.map((_, d): [number, number] => [0, d === axis + 1 ? by - 1 : 0]),
-  );
-  const joined = x.shape.map((m, d) => (d === axis ? m * by : m));
-  return partOfArray(j, wide.reshape(joined), { axis, from: 0, stride: 1, count: dilated(n, by) });
+  const widths = single.map((_, d) => [0, d === axis + 1 ? by - 1 : 0] as const);
+  const wide = padArray(j, x.reshape(single), widths, value, dtype);
+  const joined = wide.reshape(single.toSpliced(axis, 2, n * by));
+  return partOfArray(j, joined, { axis, from: 0, stride: 1, count: dilated(n, by) });
 }
 
 /** An axis and the windows that move over it. */

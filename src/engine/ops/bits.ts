@@ -7,25 +7,21 @@ import { binary, unary } from "./elementwise-rows.ts";
 
 export const and = binary("and", {
   accepts: "bits",
-  hlo: "and",
   wasm: (j, x, y, dtype) => (dtype === "bool" ? j.numpy.logicalAnd(x, y) : j.numpy.bitwiseAnd(x, y)),
   derivative: notDifferentiable,
 });
 export const or = binary("or", {
   accepts: "bits",
-  hlo: "or",
   wasm: (j, x, y, dtype) => (dtype === "bool" ? j.numpy.logicalOr(x, y) : j.numpy.bitwiseOr(x, y)),
   derivative: notDifferentiable,
 });
 export const xor = binary("xor", {
   accepts: "bits",
-  hlo: "xor",
   wasm: (j, x, y, dtype) => (dtype === "bool" ? x.notEqual(y) : j.numpy.bitwiseXor(x, y)),
   derivative: notDifferentiable,
 });
 export const not = unary("not", {
   accepts: "bits",
-  hlo: "not",
   wasm: (j, x, dtype) =>
     dtype === "bool" ? j.numpy.logicalNot(x) : wrapU8(j, j.numpy.bitwiseInvert(x), dtype),
   derivative: notDifferentiable,

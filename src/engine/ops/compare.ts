@@ -1,4 +1,3 @@
-import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { defineOp, notDifferentiable, type Op } from "../trace/op.ts";
 import { shapeText, tensorType } from "../trace/type.ts";
@@ -27,15 +26,7 @@ const compareOp: Op<{ readonly direction: Direction }> = defineOp<{ readonly dir
   },
   derivative: notDifferentiable,
   batch: ([x, y], params, size) => [emit1(compareOp, [batchedValue(x, size), batchedValue(y, size)], params)],
-  stablehlo: (w, [x, y], { inputs, outputs, params }) => {
-    const from = inputs[0].type;
-    const kind = isFloat(from.dtype) ? "FLOAT" : from.dtype === "i32" ? "SIGNED" : "UNSIGNED";
-    return [
-      w.put(
-        `stablehlo.compare ${params.direction}, ${x}, ${y}, ${kind} : (${hloType(from)}, ${hloType(from)}) -> ${hloType(outputs[0].type)}`,
-      ),
-    ];
-  },
+  stablehlo: (w, [x, y], { inputs, params }) => [w.compare(params.direction, x, y, inputs[0])],
   wasm: (j, [x, y], { inputs, params }) => {
     const bool = inputs[0].dtype === "bool";
     const [a, b] = bool ? [x.astype(jaxName("i32")), y.astype(jaxName("i32"))] : [x, y];

@@ -3,7 +3,6 @@ import { defineOp, lacking } from "../trace/op.ts";
 import { tensorType } from "../trace/type.ts";
 import { emit1, type Value } from "../trace/value.ts";
 import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
-import { hloType } from "../xla/writer.ts";
 
 const convertOp = defineOp<{ readonly dtype: DType }>({
   name: "convert",
@@ -11,17 +10,10 @@ const convertOp = defineOp<{ readonly dtype: DType }>({
   type: ([x], { dtype }) => [tensorType(dtype, x.shape)],
   derivative: ({ inputs }, [ct]) => [ct && convert(ct, inputs[0].dtype)],
   batch: ([x], { dtype }) => [convert(x.value, dtype)],
-  stablehlo: (w, [x], { inputs, outputs }) => {
-    const [from, to] = [inputs[0].type, outputs[0].type];
-    if (to.dtype !== "bool") return [w.put(`stablehlo.convert ${x} : (${hloType(from)}) -> ${hloType(to)}`)];
-    const zero = w.splat(0, from);
-    const kind = isFloat(from.dtype) ? "FLOAT" : from.dtype === "i32" ? "SIGNED" : "UNSIGNED";
-    return [
-      w.put(
-        `stablehlo.compare NE, ${x}, ${zero}, ${kind} : (${hloType(from)}, ${hloType(from)}) -> ${hloType(to)}`,
-      ),
-    ];
-  },
+  stablehlo: (w, [x], { inputs, outputs }) =>
+    outputs[0].dtype === "bool"
+      ? [w.compare("NE", x, w.splat(0, inputs[0].type), inputs[0])]
+      : [w.apply("convert", [x], inputs, outputs[0])],
   wasm: (j, [x], { inputs, params }) => {
     const from = inputs[0].dtype;
     if (params.dtype === "bool") return [x.notEqual(jaxScalar(j, 0, from))];
@@ -44,9 +36,7 @@ const bitcastOp = defineOp<{ readonly dtype: DType }>({
   type: ([x], { dtype }) => [tensorType(dtype, x.shape)],
   derivative: lacking("bits have no derivative"),
   batch: ([x], { dtype }) => [bitcast(x.value, dtype)],
-  stablehlo: (w, [x], { inputs, outputs }) => [
-    w.put(`stablehlo.bitcast_convert ${x} : (${hloType(inputs[0].type)}) -> ${hloType(outputs[0].type)}`),
-  ],
+  stablehlo: (w, names, { inputs, outputs }) => [w.apply("bitcast_convert", names, inputs, outputs[0])],
   wasm: (j, [x], { params }) => [j.lax.bitcastConvertType(x, jaxName(params.dtype))],
 });
 

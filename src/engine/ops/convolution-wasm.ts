@@ -1,10 +1,8 @@
 import type { Jax, JaxArray } from "../trace/op.ts";
 import { type Shape, sizeOf } from "../trace/type.ts";
 import { inMemory } from "../wasm/dtype.ts";
-import { partOfArray, spreadArray, unroll } from "./array-parts.ts";
-import type { ConvolutionParams } from "./convolution.ts";
-
-const at = (list: readonly number[], i: number): number => list[i] as number;
+import { padArray, partOfArray, spreadArray, unroll } from "./array-parts.ts";
+import { at, type ConvolutionParams } from "./convolution.ts";
 
 /** Above this many elements (256 MB) windows are not written out. */
 const mostElements = 2 ** 26;
@@ -69,8 +67,7 @@ function spreadInput(j: Jax, x: JaxArray, { lhsSpec, lhsDilation, padding }: Con
   lhsDilation.forEach((by, i) => {
     array = spreadArray(j, array, i + 1, by);
   });
-  if (padding.flat().some((width) => width !== 0))
-    array = j.numpy.pad(array, [[0, 0], ...padding.map(([a, b]): [number, number] => [a, b]), [0, 0]]);
+  array = padArray(j, array, [[0, 0], ...padding, [0, 0]], 0, "f32");
   return lhsDilation.some((by) => by > 1) ? inMemory(j, array) : array;
 }
 

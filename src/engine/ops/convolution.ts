@@ -31,7 +31,7 @@ export interface ConvolutionParams {
   readonly outSpec: readonly number[];
 }
 
-const at = (list: readonly number[], i: number): number => list[i] as number;
+export const at = (list: readonly number[], i: number): number => list[i] as number;
 const along = (shape: Shape, spec: readonly number[]): number[] => spec.map((axis) => at(shape, axis));
 
 /** The length of an axis once `by - 1` zeros stand between its elements. */
@@ -217,10 +217,7 @@ const convolutionOp: Op<ConvolutionParams> = defineOp<ConvolutionParams>({
       ends.map((to, axis) => to - at(starts, axis)),
     );
     const ranges = starts.map((from, axis) => `${from}:${ends[axis]}`).join(", ");
-    const input =
-      left === whole
-        ? x
-        : writer.put(`stablehlo.slice ${x} [${ranges}] : (${hloType(whole)}) -> ${hloType(left)}`);
+    const input = left === whole ? x : writer.apply("slice", [x], [whole], left, ` [${ranges}]`);
     const numbers = [
       axisNames(params.lhsSpec, "b", "f"),
       axisNames(params.rhsSpec, "o", "i"),

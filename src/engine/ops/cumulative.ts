@@ -1,13 +1,16 @@
 import { defineOp, type Jax, type JaxArray, type Op } from "../trace/op.ts";
-import { type Shape, tensorType } from "../trace/type.ts";
+import type { Shape } from "../trace/type.ts";
 import { emit1, type Value } from "../trace/value.ts";
 import { wrapU8 } from "../wasm/dtype.ts";
-import { type HloWriter, hloType, i64s } from "../xla/writer.ts";
+import type { HloWriter } from "../xla/writer.ts";
+import { partOfArray } from "./array-parts.ts";
 import { splat } from "./constant.ts";
+import type { Padding } from "./convolution.ts";
 import { add, equal, exp, log1p, max, min, mul, select, sub } from "./elementwise.ts";
+import { writeWindows } from "./pool.ts";
 import { checkAxis, checkDType, type DTypeRule } from "./rules.ts";
 import { concatenate } from "./shape.ts";
-import { slice } from "./slice.ts";
+import { sliceAlong, writePad } from "./slice.ts";
 
 interface CumulativeParams {
   readonly axis: number;
@@ -43,39 +46,26 @@ const cumsumOp: Op<CumulativeParams> = defineOp<CumulativeParams>({
 /** Adds what stands 1, 2, 4, ... places before. */
 function stepsText(w: HloWriter, x: string, { type }: Value, { axis, reverse }: CumulativeParams): string {
   const zero = w.scalar(0, type.dtype);
-  const only = (n: number) => `[${type.shape.map((_, d) => (d === axis ? n : 0)).join(", ")}]`;
+  const only = (n: number) => type.shape.map((_, d) => (d === axis ? n : 0));
   let sums = x;
   for (let step = 1; step < (type.shape[axis] as number); step *= 2) {
     const [low, high] = reverse ? [-step, step] : [step, -step];
-    const moved = w.put(
-      `stablehlo.pad ${sums}, ${zero}, low = ${only(low)}, high = ${only(high)}, interior = ${only(0)} : (${hloType(type)}, ${hloType(tensorType(type.dtype, []))}) -> ${hloType(type)}`,
-    );
-    sums = w.put(`stablehlo.add ${sums}, ${moved} : ${hloType(type)}`);
+    const widths = { low: only(low), high: only(high), interior: only(0) };
+    const moved = writePad(w, sums, zero, type, widths, type);
+    sums = w.each("add", [sums, moved], type);
   }
   return sums;
 }
 
 /** Sums over a window that reaches back to the start, which the compiler turns into sums of sums. */
 function windowText(w: HloWriter, x: string, { type }: Value, { axis, reverse }: CumulativeParams): string {
-  const zero = w.scalar(0, type.dtype);
-  const element = hloType(tensorType(type.dtype, []));
-  const [a, b] = [w.fresh("a"), w.fresh("a")];
-  const inner = w.nested();
-  const sum = inner.put(`stablehlo.add ${a}, ${b} : ${element}`);
-  inner.line(`stablehlo.return ${sum} : ${element}`);
   const before = (type.shape[axis] as number) - 1;
-  const padding = type.shape.map((_, d) =>
-    d !== axis ? "[0, 0]" : reverse ? `[0, ${before}]` : `[${before}, 0]`,
-  );
-  const dimensions = i64s(type.shape.map((n, d) => (d === axis ? n : 1)));
-  return w.put(
-    [
-      `"stablehlo.reduce_window"(${x}, ${zero}) ({`,
-      `    ^bb0(${a}: ${element}, ${b}: ${element}):`,
-      ...inner.lines,
-      `    }) {window_dimensions = ${dimensions}, padding = dense<[${padding.join(", ")}]> : tensor<${type.shape.length}x2xi64>} : (${hloType(type)}, ${element}) -> ${hloType(type)}`,
-    ].join("\n"),
-  );
+  const padding = type.shape.map((_, d): Padding => {
+    if (d !== axis) return [0, 0];
+    return reverse ? [0, before] : [before, 0];
+  });
+  const window = type.shape.map((n, d) => (d === axis ? n : 1));
+  return writeWindows(w, x, [type, type], { op: "add", start: 0, window, padding });
 }
 
 /** The same steps on jax-js, whose own cumsum takes n^2 sums. */
@@ -83,8 +73,12 @@ function addInSteps(j: Jax, x: JaxArray, shape: Shape, { axis, reverse }: Cumula
   const length = shape[axis] as number;
   let sums = x;
   for (let step = 1; step < length; step *= 2) {
-    const kept: [number, number] = reverse ? [step, length] : [0, length - step];
-    const part = sums.ref.slice(...shape.map((_, d): [] | [number, number] => (d === axis ? kept : [])));
+    const part = partOfArray(j, sums.ref, {
+      axis,
+      from: reverse ? step : 0,
+      stride: 1,
+      count: length - step,
+    });
     const widths = shape.map((_, d): [number, number] =>
       d !== axis ? [0, 0] : reverse ? [0, step] : [step, 0],
     );
@@ -110,12 +104,7 @@ function inSteps(
     checkDType(name, "the value", x.type, accepts);
     const at = checkAxis(name, axis, x.ndim);
     const length = x.shape[at] as number;
-    const part = (value: Value, from: number, to: number): Value =>
-      slice(
-        value,
-        value.shape.map((_, d) => (d === at ? from : 0)),
-        value.shape.map((n, d) => (d === at ? to : n)),
-      );
+    const part = (value: Value, from: number, to: number): Value => sliceAlong(value, at, from, to);
     let y = x;
     for (let step = 1; step < length; step *= 2) {
       const [first, rest] = [part(y, 0, length - step), part(y, step, length)];

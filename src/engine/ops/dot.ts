@@ -4,13 +4,12 @@ import { shapeText, type TensorType, tensorType } from "../trace/type.ts";
 import { emit1, type Value } from "../trace/value.ts";
 import { jaxName, wrapU8 } from "../wasm/dtype.ts";
 import { jaxDot } from "../wasm/functions.ts";
-import { hloType } from "../xla/writer.ts";
 import { add } from "./elementwise.ts";
 import { pieceOf } from "./piece-of.ts";
 import { reduceSum } from "./reduce.ts";
 import { batchedValue, checkDType } from "./rules.ts";
 import { inversePermutation, reshape, transpose } from "./shape.ts";
-import { slice } from "./slice.ts";
+import { sliceAlong } from "./slice.ts";
 
 /** Axes of the two sides that are summed over (contract) and that are batch axes. */
 export interface DotDims {
@@ -20,10 +19,10 @@ export interface DotDims {
   readonly rhsBatch: readonly number[];
 }
 
-const free = (rank: number, ...used: (readonly number[])[]): number[] =>
+/** The axes that are neither summed over nor batch axes. */
+export const freeAxesOf = (rank: number, ...used: (readonly number[])[]): number[] =>
   Array.from({ length: rank }, (_, i) => i).filter((i) => !used.some((axes) => axes.includes(i)));
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
-const up = (axes: readonly number[]): number[] => axes.map((a) => a + 1);
 
 const dotOp = defineOp<DotDims>({
   name: "dotGeneral",
@@ -48,8 +47,8 @@ const dotOp = defineOp<DotDims>({
     return [
       tensorType(x.dtype, [
         ...lhsBatch.map((a) => x.shape[a] as number),
-        ...free(x.shape.length, lhsContract, lhsBatch).map((a) => x.shape[a] as number),
-        ...free(y.shape.length, rhsContract, rhsBatch).map((a) => y.shape[a] as number),
+        ...freeAxesOf(x.shape.length, lhsContract, lhsBatch).map((a) => x.shape[a] as number),
+        ...freeAxesOf(y.shape.length, rhsContract, rhsBatch).map((a) => y.shape[a] as number),
       ]),
     ];
   },
@@ -62,51 +61,33 @@ const dotOp = defineOp<DotDims>({
     ];
   },
   batch: ([x, y], { lhsContract, rhsContract, lhsBatch, rhsBatch }, size) => {
-    if (x.batched && y.batched) {
-      const dims = {
-        lhsContract: up(lhsContract),
-        rhsContract: up(rhsContract),
-        lhsBatch: [0, ...up(lhsBatch)],
-        rhsBatch: [0, ...up(rhsBatch)],
-      };
-      return [dotGeneral(x.value, y.value, dims)];
-    }
-    if (lhsBatch.length > 0)
-      return dotOpBatch(batchedValue(x, size), batchedValue(y, size), {
-        lhsContract,
-        rhsContract,
-        lhsBatch,
-        rhsBatch,
-      });
-    if (x.batched) {
-      // The mapped axis is one more free axis of the left side: it comes out in front.
+    const up = (axes: readonly number[]): number[] => axes.map((a) => a + 1);
+    if ((x.batched && y.batched) || lhsBatch.length > 0)
       return [
-        dotGeneral(x.value, y.value, {
+        dotGeneral(batchedValue(x, size), batchedValue(y, size), {
           lhsContract: up(lhsContract),
-          rhsContract,
-          lhsBatch: [],
-          rhsBatch: [],
+          rhsContract: up(rhsContract),
+          lhsBatch: [0, ...up(lhsBatch)],
+          rhsBatch: [0, ...up(rhsBatch)],
         }),
       ];
+    const unbatched = { lhsBatch: [], rhsBatch: [] };
+    if (x.batched) {
+      // The mapped axis is one more free axis of the left side: it comes out in front.
+      return [dotGeneral(x.value, y.value, { lhsContract: up(lhsContract), rhsContract, ...unbatched })];
     }
-    const z = dotGeneral(x.value, y.value, {
-      lhsContract,
-      rhsContract: up(rhsContract),
-      lhsBatch: [],
-      rhsBatch: [],
-    });
+    const z = dotGeneral(x.value, y.value, { lhsContract, rhsContract: up(rhsContract), ...unbatched });
     const at = x.value.ndim - lhsContract.length;
     return [transpose(z, [at, ...range(0, at), ...range(at + 1, z.ndim)])];
   },
-  stablehlo: (w, [x, y], { inputs, outputs, params }) => {
+  stablehlo: (w, names, { inputs, outputs, params }) => {
     const { lhsContract, rhsContract, lhsBatch, rhsBatch } = params;
-    const batching =
-      lhsBatch.length > 0 ? `batching_dims = [${lhsBatch.join(", ")}] x [${rhsBatch.join(", ")}], ` : "";
-    return [
-      w.put(
-        `stablehlo.dot_general ${x}, ${y}, ${batching}contracting_dims = [${lhsContract.join(", ")}] x [${rhsContract.join(", ")}], precision = [DEFAULT, DEFAULT] : (${hloType(inputs[0].type)}, ${hloType(inputs[1].type)}) -> ${hloType(outputs[0].type)}`,
-      ),
+    const attributes = [
+      ...(lhsBatch.length > 0 ? [`batching_dims = ${shapeText(lhsBatch)} x ${shapeText(rhsBatch)}`] : []),
+      `contracting_dims = ${shapeText(lhsContract)} x ${shapeText(rhsContract)}`,
+      "precision = [DEFAULT, DEFAULT]",
     ];
+    return [w.apply("dot_general", names, inputs, outputs[0], `, ${attributes.join(", ")}`)];
   },
   wasm: (j, [x, y], { inputs, outputs, params }) => {
     if (inputs[0].size === 0 || inputs[1].size === 0) {
@@ -117,17 +98,6 @@ const dotOp = defineOp<DotDims>({
     return [wrapU8(j, jaxDot(j, x, y, params), outputs[0].dtype)];
   },
 });
-
-function dotOpBatch(x: Value, y: Value, dims: DotDims): readonly Value[] {
-  return [
-    dotGeneral(x, y, {
-      lhsContract: up(dims.lhsContract),
-      rhsContract: up(dims.rhsContract),
-      lhsBatch: [0, ...up(dims.lhsBatch)],
-      rhsBatch: [0, ...up(dims.rhsBatch)],
-    }),
-  ];
-}
 
 /**
  * The cotangent of `mine` in a product with `other`: contract the product's cotangent with the other's free axes.
@@ -144,8 +114,8 @@ function oneSide(
   swapped: boolean,
 ): Value {
   const batches = myBatch.length;
-  const myFree = free(mine.ndim, myContract, myBatch);
-  const otherFree = free(other.ndim, otherContract, otherBatch);
+  const myFree = freeAxesOf(mine.ndim, myContract, myBatch);
+  const otherFree = freeAxesOf(other.ndim, otherContract, otherBatch);
   const ctBatch = range(0, batches);
   const ctOther = swapped
     ? range(batches, batches + otherFree.length)
@@ -171,16 +141,14 @@ function oneSide(
   return transpose(product, inversePermutation(axes));
 }
 
-const product: Product = (x, y, dims) => emit1(dotOp, [x, y], dims);
+const product = (x: Value, y: Value, dims: DotDims): Value => emit1(dotOp, [x, y], dims);
 
 /** Sums products over the contracted axes; the result's axes are batch, left free, right free. */
 export function dotGeneral(x: Value, y: Value, dims: DotDims): Value {
   if (!mayNeedPieces(x, dims)) return product(x, y, dims);
   const [result] = dotOp.type(several([x.type, y.type]), dims) as readonly [TensorType];
-  return inPieces(product, x, y, dims, result.size);
+  return inPieces(x, y, dims, result.size);
 }
-
-export type Product = (x: Value, y: Value, dims: DotDims) => Value;
 
 /** Thresholds for summing products in pieces: least terms, most results, terms of a piece. */
 const manyTerms = 16384;
@@ -191,7 +159,7 @@ const termsOf = (x: Value, { lhsContract }: DotDims): number =>
   lhsContract.reduce((n, axis) => n * (x.shape[axis] as number), 1);
 
 /** True if a product is long enough to be summed in pieces; 16-bit floats and integers never are. */
-export const mayNeedPieces = (x: Value, dims: DotDims): boolean =>
+const mayNeedPieces = (x: Value, dims: DotDims): boolean =>
   termsOf(x, dims) >= manyTerms && (x.dtype === "f32" || x.dtype === "f64");
 
 /**
@@ -199,7 +167,7 @@ export const mayNeedPieces = (x: Value, dims: DotDims): boolean =>
  * the more digits of each are lost. So the longest axis is cut there: its pieces are one more batch axis, and what
  * they come to is added up. Matrix multiplications proper, with more results, stay as they are.
  */
-export function inPieces(product: Product, x: Value, y: Value, dims: DotDims, results: number): Value {
+function inPieces(x: Value, y: Value, dims: DotDims, results: number): Value {
   if (results > fewResults) return product(x, y, dims);
   const lengths = dims.lhsContract.map((axis) => x.shape[axis] as number);
   const length = Math.max(...lengths);
@@ -208,9 +176,10 @@ export function inPieces(product: Product, x: Value, y: Value, dims: DotDims, re
   const each = pieceOf(length, Math.max(1, Math.floor((piece * length) / termsOf(x, dims))));
   const whole = length - (length % each);
   if (whole < length) {
-    const part = (from: number, to: number) => [cut(x, a, from, to), cut(y, b, from, to)] as const;
+    const part = (from: number, to: number) =>
+      [sliceAlong(x, a, from, to), sliceAlong(y, b, from, to)] as const;
     const [first, rest] = [part(0, whole), part(whole, length)];
-    return add(inPieces(product, ...first, dims, results), product(...rest, dims));
+    return add(inPieces(...first, dims, results), product(...rest, dims));
   }
   const split = (value: Value, axis: number) =>
     reshape(value, value.shape.toSpliced(axis, 1, length / each, each));
@@ -222,13 +191,4 @@ export function inPieces(product: Product, x: Value, y: Value, dims: DotDims, re
     rhsBatch: [b, ...moved(dims.rhsBatch, b)],
   });
   return reduceSum(sums, [0]);
-}
-
-function cut(value: Value, axis: number, from: number, to: number): Value {
-  const starts = value.shape.map((_, i) => (i === axis ? from : 0));
-  return slice(
-    value,
-    starts,
-    value.shape.map((n, i) => (i === axis ? to : n)),
-  );
 }

@@ -3,7 +3,6 @@ import { type Batched, defineOp, type JaxArray, type Op } from "../trace/op.ts";
 import { type Shape, sameDims, shapeText, sizeOf, type TensorType, tensorType } from "../trace/type.ts";
 import { emit1, type Value } from "../trace/value.ts";
 import { jaxName, jaxScalar } from "../wasm/dtype.ts";
-import { hloType } from "../xla/writer.ts";
 import { iota, splat, zerosLike } from "./constant.ts";
 import { add, max, min, mul } from "./elementwise.ts";
 import type { None } from "./elementwise-rows.ts";
@@ -59,10 +58,8 @@ const dynamicSliceOp: Op<SliceSizes> = defineOp<SliceSizes>({
     const { rows, flat } = window(shape, sizes, starts, size);
     return [gather(reshape(x.value, x.batched ? [size, ...flat] : flat), rows, x.batched ? 1 : 0)];
   },
-  stablehlo: (w, [x, ...starts], { inputs, outputs, params }) => [
-    w.put(
-      `stablehlo.dynamic_slice ${[x, ...starts].join(", ")}, sizes = [${params.sizes.join(", ")}] : (${inputs.map((input) => hloType(input.type)).join(", ")}) -> ${hloType(outputs[0].type)}`,
-    ),
+  stablehlo: (w, names, { inputs, outputs, params }) => [
+    w.apply("dynamic_slice", names, inputs, outputs[0], `, sizes = ${shapeText(params.sizes)}`),
   ],
   wasm: (j, [x, ...starts], { inputs, params }) => {
     let part: JaxArray = x;
@@ -119,11 +116,7 @@ const dynamicUpdateSliceOp: Op<None> = defineOp<None>({
     const written = scatterSet(reshape(whole, [size, ...flat]), rows, part, 1, { distinct: true });
     return [reshape(written, whole.shape)];
   },
-  stablehlo: (w, names, { inputs, outputs }) => [
-    w.put(
-      `stablehlo.dynamic_update_slice ${names.join(", ")} : (${inputs.map((input) => hloType(input.type)).join(", ")}) -> ${hloType(outputs[0].type)}`,
-    ),
-  ],
+  stablehlo: (w, names, { inputs, outputs }) => [w.apply("dynamic_update_slice", names, inputs, outputs[0])],
   wasm: (j, [x, update, ...starts], { inputs }) => {
     const [whole, part] = [inputs[0].shape, inputs[1].shape];
     let spread: JaxArray = update;

@@ -7,110 +7,84 @@ import { less, select } from "./compare.ts";
 import { flat, full, unary } from "./elementwise-rows.ts";
 
 export const exp = unary("exp", {
-  accepts: "float",
   hlo: "exponential",
   wasm: (j, x) => j.numpy.exp(x),
   derivative: (ct, _x, y) => mul(ct, y),
 });
 export const expm1 = unary("expm1", {
-  accepts: "float",
   hlo: "exponential_minus_one",
   wasm: (j, x) => j.numpy.expm1(x),
   derivative: (ct, _x, y) => mul(ct, add(y, full(y, 1))),
 });
 export const log = unary("log", {
-  accepts: "float",
-  hlo: "log",
   wasm: (j, x) => fn.log(j, x),
   derivative: (ct, x) => div(ct, x),
 });
 export const log1p = unary("log1p", {
-  accepts: "float",
   hlo: "log_plus_one",
   wasm: (j, x) => fn.log1p(j, x),
   derivative: (ct, x) => div(ct, add(x, full(x, 1))),
 });
 export const sqrt = unary("sqrt", {
-  accepts: "float",
-  hlo: "sqrt",
   wasm: (j, x) => j.numpy.sqrt(x),
   derivative: (ct, _x, y) => div(mul(ct, full(ct, 0.5)), y),
 });
 export const rsqrt = unary("rsqrt", {
-  accepts: "float",
-  hlo: "rsqrt",
   wasm: (j, x) => j.numpy.reciprocal(j.numpy.sqrt(x)),
   derivative: (ct, x, y) => mul(mul(ct, full(ct, -0.5)), div(y, x)),
 });
 export const sin = unary("sin", {
-  accepts: "float",
   hlo: "sine",
   wasm: (j, x) => fn.sin(j, x),
   derivative: (ct, x) => mul(ct, cos(x)),
 });
 export const cos = unary("cos", {
-  accepts: "float",
   hlo: "cosine",
   wasm: (j, x) => fn.cos(j, x),
   derivative: (ct, x) => neg(mul(ct, sin(x))),
 });
 export const tan = unary("tan", {
-  accepts: "float",
-  hlo: "tan",
   wasm: (j, x) => fn.tan(j, x),
   derivative: (ct, _x, y) => mul(ct, add(mul(y, y), full(y, 1))),
 });
 export const tanh = unary("tanh", {
-  accepts: "float",
-  hlo: "tanh",
   wasm: fn.tanh,
   derivative: (ct, _x, y) => mul(ct, sub(full(y, 1), mul(y, y))),
 });
 export const logistic = unary("logistic", {
-  accepts: "float",
-  hlo: "logistic",
   wasm: (j, x) => j.nn.sigmoid(x),
   derivative: (ct, _x, y) => mul(ct, mul(y, sub(full(y, 1), y))),
 });
 export const erf = unary("erf", {
-  accepts: "float",
   hlo: "chlo.erf",
   wasm: (j, x) => j.lax.erf(x),
   derivative: (ct, x) => mul(ct, mul(full(x, 2 / Math.sqrt(Math.PI)), exp(neg(mul(x, x))))),
 });
 export const abs = unary("abs", {
   accepts: "signed",
-  hlo: "abs",
   wasm: (j, x) => j.numpy.abs(x),
   derivative: (ct, x) => mul(ct, sign(x)),
 });
 export const sign = unary("sign", {
   accepts: "signed",
-  hlo: "sign",
   wasm: (j, x, dtype) => (isFloat(dtype) ? j.numpy.sign(x) : fn.signOfIntegers(j, x)),
   derivative: flat,
 });
 export const floor = unary("floor", {
-  accepts: "float",
-  hlo: "floor",
   wasm: (j, x) => j.numpy.floor(x),
   derivative: flat,
 });
 export const ceil = unary("ceil", {
-  accepts: "float",
-  hlo: "ceil",
   wasm: (j, x) => j.numpy.ceil(x),
   derivative: flat,
 });
 /** To the nearest whole number, halves to the even one. */
 export const round = unary("round", {
-  accepts: "float",
   hlo: "round_nearest_even",
   wasm: (j, x) => j.numpy.rint(x),
   derivative: flat,
 });
 export const isFiniteValue = unary("isFinite", {
-  accepts: "float",
   gives: "bool",
   hlo: "is_finite",
   wasm: (j, x) => j.numpy.isfinite(x),

@@ -87,10 +87,10 @@ export function gatherText(
   const result = tensorType(type.dtype, rowsShape("gather", type, indexType, batchDims));
   const rank = indexType.shape.length;
   const numbers = [
-    `offset_dims = [${upTo(result.shape.length).slice(rank).join(", ")}]`,
+    `offset_dims = ${shapeText(upTo(result.shape.length).slice(rank))}`,
     `collapsed_slice_dims = [${batchDims}]`,
-    `operand_batching_dims = [${upTo(batchDims).join(", ")}]`,
-    `start_indices_batching_dims = [${upTo(batchDims).join(", ")}]`,
+    `operand_batching_dims = ${shapeText(upTo(batchDims))}`,
+    `start_indices_batching_dims = ${shapeText(upTo(batchDims))}`,
     `start_index_map = [${batchDims}]`,
     `index_vector_dim = ${rank}`,
   ].join(", ");
@@ -127,10 +127,16 @@ export function gather(operand: Value, indices: Value, batchDims = 0): Value {
   return emit1(gatherOp, [operand, indices], { batchDims });
 }
 
+/** The order of axes in which one of them is the last. */
+export const lastAxisPermutation = (rank: number, axis: number): number[] => [
+  ...upTo(rank).filter((d) => d !== axis),
+  axis,
+];
+
 /** Elements picked along one axis by indices of the same rank, whose other axes agree with those of `x`. */
 export function takeAlongAxis(x: Value, indices: Value, axis: number): Value {
   const at = checkAxis("takeAlongAxis", axis, x.ndim);
-  const perm = [...upTo(x.ndim).filter((d) => d !== at), at];
+  const perm = lastAxisPermutation(x.ndim, at);
   const taken = gather(transpose(x, perm), transpose(indices, perm), x.ndim - 1);
   return transpose(taken, inversePermutation(perm));
 }

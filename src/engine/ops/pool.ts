@@ -1,16 +1,16 @@
 import { differentiate } from "../trace/differentiate.ts";
-import { type DType, isFloat, limits } from "../trace/dtype.ts";
+import { type DType, lowest } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
-import { defineOp, type Jax, type JaxArray, type Op } from "../trace/op.ts";
+import { defineOp, type Op } from "../trace/op.ts";
 import { type Shape, shapeText, type TensorType, tensorType } from "../trace/type.ts";
 import { emit1, type Node, type Value } from "../trace/value.ts";
-import { inMemory, jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
-import { type HloWriter, hloType, i64s } from "../xla/writer.ts";
-import { type ArrayPart, partOfArray } from "./array-parts.ts";
+import { inMemory, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
+import { type HloWriter, hloScalar, hloType, i64s } from "../xla/writer.ts";
+import { type ArrayPart, padArray, partOfArray } from "./array-parts.ts";
 import { dilated, type Padding } from "./convolution.ts";
 import { add, greater, select } from "./elementwise.ts";
 import { checkDType } from "./rules.ts";
-import { pad, slice } from "./slice.ts";
+import { pad, sliceAlong, writePad } from "./slice.ts";
 
 /** A window for every axis (1 where nothing is pooled) that moves by `strides` over the padded value. */
 export interface PoolParams {
@@ -25,8 +25,7 @@ export interface PoolParams {
 const longestFromSlices = 16;
 const fromSlices = ({ window }: PoolParams): boolean => window.every((n) => n <= longestFromSlices);
 
-const neutral = ({ kind }: PoolParams, dtype: DType): number =>
-  kind === "sum" ? 0 : isFloat(dtype) ? Number.NEGATIVE_INFINITY : limits(dtype).min;
+const neutral = ({ kind }: PoolParams, dtype: DType): number => (kind === "sum" ? 0 : lowest(dtype));
 const low = ({ padding }: PoolParams): number[] => padding.map(([before]) => before);
 const high = ({ padding }: PoolParams): number[] => padding.map(([, behind]) => behind);
 const padded = (shape: Shape, { padding }: PoolParams): number[] =>
@@ -88,13 +87,8 @@ function overWindows<T>(x: T, from: Shape, { window, strides }: PoolParams, piec
   return array;
 }
 
-const partOfValue = (x: Value, shape: Shape, { axis, from, stride, count }: ArrayPart): Value =>
-  slice(
-    x,
-    shape.map((_, d) => (d === axis ? from : 0)),
-    shape.map((n, d) => (d === axis ? from + dilated(count, stride) : n)),
-    shape.map((_, d) => (d === axis ? stride : 1)),
-  );
+const partOfValue = (x: Value, _shape: Shape, { axis, from, stride, count }: ArrayPart): Value =>
+  sliceAlong(x, axis, from, from + dilated(count, stride), stride);
 
 function derivative({ inputs, outputs, params }: Node<PoolParams>, ct: Value): Value | undefined {
   const [x] = inputs;
@@ -142,16 +136,18 @@ const poolOp: Op<PoolParams> = defineOp<PoolParams>({
     const [from, to] = [inputs[0].type, outputs[0].type];
     const start = neutral(params, from.dtype);
     if (from.size === 0 || to.size === 0) return [w.splat(start, to)];
-    return [fromSlices(params) ? slicesText(w, x, from, params) : windowText(w, x, from, to, params)];
+    if (fromSlices(params)) return [slicesText(w, x, from, params)];
+    return [writeWindows(w, x, [from, to], { ...params, op: combining(params), start })];
   },
   wasm: (j, [x], { inputs, outputs, params }) => {
     const { dtype, shape, size } = outputs[0];
-    const fill = jaxScalar(j, neutral(params, dtype), dtype);
+    const start = neutral(params, dtype);
     if (inputs[0].size === 0 || size === 0) {
       x.dispose();
-      return [j.numpy.broadcastTo(fill, [...shape])];
+      return [j.numpy.broadcastTo(jaxScalar(j, start, dtype), [...shape])];
     }
-    const whole = padArray(j, x, params, fill);
+    const isPadded = params.padding.flat().some((n) => n > 0);
+    const whole = padArray(j, isPadded ? inMemory(j, x) : x, params.padding, start, dtype);
     const result = fromSlices(params)
       ? overWindows(whole, whole.shape, params, {
           part: (array, _shape, part) => partOfArray(j, array.ref, part),
@@ -169,59 +165,55 @@ const poolOp: Op<PoolParams> = defineOp<PoolParams>({
 });
 
 function slicesText(w: HloWriter, x: string, from: TensorType, params: PoolParams): string {
-  const text = (shape: Shape) => hloType(tensorType(from.dtype, shape));
+  const typed = (shape: Shape) => ({ dtype: from.dtype, shape });
   const shape = padded(from.shape, params);
-  const list = (values: readonly number[]) => `[${values.join(", ")}]`;
   const fill = w.scalar(neutral(params, from.dtype), from.dtype);
-  const whole = w.put(
-    `stablehlo.pad ${x}, ${fill}, low = ${list(low(params))}, high = ${list(high(params))}, interior = ${list(shape.map(() => 0))} : (${text(from.shape)}, ${text([])}) -> ${text(shape)}`,
-  );
+  const widths = { low: low(params), high: high(params), interior: shape.map(() => 0) };
+  const whole = writePad(w, x, fill, from, widths, tensorType(from.dtype, shape));
   return overWindows(whole, shape, params, {
     part: (array, within, { axis, from: first, stride, count }) => {
       const ranges = within.map((n, d) =>
         d === axis ? `${first}:${first + dilated(count, stride)}:${stride}` : `0:${n}:1`,
       );
       const to = within.map((n, d) => (d === axis ? count : n));
-      return w.put(`stablehlo.slice ${array} [${ranges.join(", ")}] : (${text(within)}) -> ${text(to)}`);
+      return w.apply("slice", [array], [typed(within)], typed(to), ` [${ranges.join(", ")}]`);
     },
-    combine: (a, b, within) =>
-      w.put(`stablehlo.${params.kind === "sum" ? "add" : "maximum"} ${a}, ${b} : ${text(within)}`),
+    combine: (a, b, within) => w.each(combining(params), [a, b], typed(within)),
   });
 }
 
-function windowText(w: HloWriter, x: string, from: TensorType, to: TensorType, params: PoolParams): string {
-  const element = hloType(tensorType(from.dtype, []));
-  const start = w.scalar(neutral(params, from.dtype), from.dtype);
-  const [a, b] = [w.fresh("a"), w.fresh("a")];
-  const inner = w.nested();
-  const both = inner.put(`stablehlo.${params.kind === "sum" ? "add" : "maximum"} ${a}, ${b} : ${element}`);
-  inner.line(`stablehlo.return ${both} : ${element}`);
-  const pairs = params.padding.map(([before, behind]) => `[${before}, ${behind}]`).join(", ");
-  return w.put(
-    [
-      `"stablehlo.reduce_window"(${x}, ${start}) ({`,
-      `    ^bb0(${a}: ${element}, ${b}: ${element}):`,
-      ...inner.lines,
-      `    }) {window_dimensions = ${i64s(params.window)}, window_strides = ${i64s(params.strides)}, padding = dense<[${pairs}]> : tensor<${params.padding.length}x2xi64>} : (${hloType(from)}, ${element}) -> ${hloType(to)}`,
-    ].join("\n"),
-  );
-}
+const combining = ({ kind }: PoolParams): string => (kind === "sum" ? "add" : "maximum");
 
-/** jax-js pads with zeros alone. Owns both arrays. */
-function padArray(j: Jax, x: JaxArray, params: PoolParams, fill: JaxArray): JaxArray {
-  const widths = params.padding.map(([before, behind]): [number, number] => [before, behind]);
-  if (widths.flat().every((n) => n === 0)) {
-    fill.dispose();
-    return x;
-  }
-  const { shape } = x;
-  const whole = j.numpy.pad(inMemory(j, x), widths);
-  if (params.kind === "sum") {
-    fill.dispose();
-    return whole;
-  }
-  const inside = j.numpy.pad(j.numpy.full(shape, 1, { dtype: jaxName("i32") }), widths);
-  return j.numpy.where(inside.notEqual(0), whole, fill);
+/** Writes a combination of all elements of each window and gives the name of its result. */
+export function writeWindows(
+  w: HloWriter,
+  x: string,
+  [from, to]: readonly [TensorType, TensorType],
+  windows: Omit<PoolParams, "kind" | "strides"> & {
+    readonly op: string;
+    readonly start: number;
+    readonly strides?: readonly number[];
+  },
+): string {
+  const { op, start, window, strides, padding } = windows;
+  const { dtype } = from;
+  const init = w.scalar(start, dtype);
+  const pairs = padding.map(shapeText).join(", ");
+  const attributes = [
+    `window_dimensions = ${i64s(window)}`,
+    ...(strides ? [`window_strides = ${i64s(strides)}`] : []),
+    `padding = dense<[${pairs}]> : tensor<${padding.length}x2xi64>`,
+  ];
+  const types = `(${hloType(from)}, ${hloScalar(dtype)}) -> ${hloType(to)}`;
+  return w.put(
+    w.withBody(
+      "reduce_window",
+      [x, init],
+      [dtype, dtype],
+      (inner, args) => [[inner.each(op, args, { dtype, shape: [] }), dtype]],
+      `{${attributes.join(", ")}} : ${types}`,
+    ),
+  );
 }
 
 /**

@@ -1,10 +1,10 @@
-import { type DType, isFloat, limits } from "../trace/dtype.ts";
-import { defineOp, type Jax, type JaxArray, lacking, type Op } from "../trace/op.ts";
-import { type TensorType, tensorType } from "../trace/type.ts";
+import { type DType, highest, isFloat, lowest } from "../trace/dtype.ts";
+import { defineOp, type Jax, type JaxArray, lacking, type Op, type Several } from "../trace/op.ts";
+import { shapeText, type TensorType, tensorType } from "../trace/type.ts";
 import { emit1, type Node, type Value } from "../trace/value.ts";
 import { jaxName, jaxScalar, wrapU8 } from "../wasm/dtype.ts";
 import { argExtremum as argExtremumOf, sumOver } from "../wasm/functions.ts";
-import { hloType, i64s } from "../xla/writer.ts";
+import { type HloWriter, hloScalar, hloType, i64s } from "../xla/writer.ts";
 import { splat } from "./constant.ts";
 import { convert } from "./convert.ts";
 import { div, equal, mul, select } from "./elementwise.ts";
@@ -18,8 +18,8 @@ interface Axes {
 const kept = (type: TensorType, axes: readonly number[]): readonly number[] =>
   type.shape.filter((_, i) => !axes.includes(i));
 
-/** Puts a reduced value back over the axes it lost. */
-function unreduce(y: Value, like: Value, axes: readonly number[]): Value {
+/** Repeats a reduced value over the axes it lost. */
+export function unreduce(y: Value, like: Value, axes: readonly number[]): Value {
   const dims = like.shape.map((_, i) => i).filter((i) => !axes.includes(i));
   return broadcastInDim(y, like.shape, dims);
 }
@@ -41,14 +41,11 @@ function reduction(row: {
     derivative: (node, [ct]) => [ct && row.derivative(node, ct)],
     batch: ([x], { axes }) => [emit1(op, [x.value], { axes: axes.map((a) => a + 1) })],
     stablehlo: (w, [x], { inputs, outputs, params }) => {
-      const [from, to] = [inputs[0].type, outputs[0].type];
-      const init = w.scalar(row.identity(from.dtype), from.dtype);
-      const element = hloType(tensorType(from.dtype, []));
-      return [
-        w.put(
-          `stablehlo.reduce(${x} init: ${init}) applies stablehlo.${row.hlo} across dimensions = [${params.axes.join(", ")}] : (${hloType(from)}, ${element}) -> ${hloType(to)}`,
-        ),
-      ];
+      const { dtype } = inputs[0];
+      const init = w.scalar(row.identity(dtype), dtype);
+      const across = `applies stablehlo.${row.hlo} across dimensions = ${shapeText(params.axes)}`;
+      const types = `(${hloType(inputs[0])}, ${hloScalar(dtype)}) -> ${hloType(outputs[0])}`;
+      return [w.put(`stablehlo.reduce(${x} init: ${init}) ${across} : ${types}`)];
     },
     wasm: (j, [x], { inputs, outputs, params }) => {
       if (inputs[0].size === 0) {
@@ -95,7 +92,7 @@ export const reduceSum = reduction({
 export const reduceMax = reduction({
   name: "reduceMax",
   accepts: "number",
-  identity: (dtype) => (isFloat(dtype) ? Number.NEGATIVE_INFINITY : limits(dtype).min),
+  identity: lowest,
   hlo: "maximum",
   wasm: (_j, x, axes) => x.max(axes),
   derivative: extremumDerivative,
@@ -104,7 +101,7 @@ export const reduceMax = reduction({
 export const reduceMin = reduction({
   name: "reduceMin",
   accepts: "number",
-  identity: (dtype) => (isFloat(dtype) ? Number.POSITIVE_INFINITY : limits(dtype).max),
+  identity: highest,
   hlo: "minimum",
   wasm: (_j, x, axes) => x.min(axes),
   derivative: extremumDerivative,
@@ -169,48 +166,52 @@ const argOp: Op<ArgParams> = defineOp<ArgParams>({
   derivative: lacking("an index has no derivative"),
   batch: ([x], { axis, kind }) => [emit1(argOp, [x.value], { axis: axis + 1, kind })],
   stablehlo: (w, [x], { inputs, outputs, params }) => {
-    const from = inputs[0].type;
+    const [from] = inputs;
+    const { dtype, shape } = from;
     const { axis, kind } = params;
-    const indexType = tensorType("i32", from.shape);
+    const indexType = { dtype: "i32", shape } as const;
     const index = w.put(`stablehlo.iota dim = ${axis} : ${hloType(indexType)}`);
-    const worst = isFloat(from.dtype)
-      ? kind === "max"
-        ? Number.NEGATIVE_INFINITY
-        : Number.POSITIVE_INFINITY
-      : limits(from.dtype)[kind === "max" ? "min" : "max"];
-    const init = [w.scalar(worst, from.dtype), w.scalar(0, "i32")];
-    const t = hloType(tensorType(from.dtype, []));
-    const [a, ai, b, bi] = [w.fresh("a"), w.fresh("a"), w.fresh("a"), w.fresh("a")] as const;
-    const sign = isFloat(from.dtype) ? "FLOAT" : from.dtype === "i32" ? "SIGNED" : "UNSIGNED";
-    const inner = w.nested();
-    const compare = (direction: string, p: string, q: string, type: string, kindOf: string) =>
-      inner.put(`stablehlo.compare ${direction}, ${p}, ${q}, ${kindOf} : (${type}, ${type}) -> tensor<i1>`);
-    const better = compare(kind === "max" ? "GT" : "LT", a, b, t, sign);
-    // NaN wins over every number, the first of equals over later ones.
-    const nan = compare("NE", a, a, t, sign);
-    const wins = inner.put(`stablehlo.or ${better}, ${nan} : tensor<i1>`);
-    const same = compare("EQ", a, b, t, sign);
-    const bothNan = inner.put(`stablehlo.and ${nan}, ${compare("NE", b, b, t, sign)} : tensor<i1>`);
-    const tie = inner.put(`stablehlo.or ${same}, ${bothNan} : tensor<i1>`);
-    const earlier = compare("LT", ai, bi, "tensor<i32>", "SIGNED");
-    const byIndex = inner.put(`stablehlo.and ${tie}, ${earlier} : tensor<i1>`);
-    const notTie = inner.put(`stablehlo.not ${tie} : tensor<i1>`);
-    const byValue = inner.put(`stablehlo.and ${wins}, ${notTie} : tensor<i1>`);
-    const takeA = inner.put(`stablehlo.or ${byValue}, ${byIndex} : tensor<i1>`);
-    const value = inner.put(`stablehlo.select ${takeA}, ${a}, ${b} : tensor<i1>, ${t}`);
-    const at = inner.put(`stablehlo.select ${takeA}, ${ai}, ${bi} : tensor<i1>, tensor<i32>`);
-    inner.line(`stablehlo.return ${value}, ${at} : ${t}, tensor<i32>`);
-    const outValue = hloType(tensorType(from.dtype, outputs[0].shape));
-    const text = [
-      `"stablehlo.reduce"(${x}, ${index}, ${init.join(", ")}) ({`,
-      `    ^bb0(${a}: ${t}, ${ai}: tensor<i32>, ${b}: ${t}, ${bi}: tensor<i32>):`,
-      ...inner.lines,
-      `    }) {dimensions = ${i64s([axis])}} : (${hloType(from)}, ${hloType(indexType)}, ${t}, tensor<i32>) -> (${outValue}, ${hloType(outputs[0].type)})`,
-    ].join("\n");
+    const worst = (kind === "max" ? lowest : highest)(dtype);
+    const init = [w.scalar(worst, dtype), w.scalar(0, "i32")];
+    const outs = `(${hloType({ dtype, shape: outputs[0].shape })}, ${hloType(outputs[0])})`;
+    const types = `(${hloType(from)}, ${hloType(indexType)}, ${hloScalar(dtype)}, ${hloScalar("i32")}) -> ${outs}`;
+    const text = w.withBody(
+      "reduce",
+      [x, index, ...init],
+      [dtype, "i32", dtype, "i32"],
+      (inner, args) => betterOf(inner, args, dtype, kind),
+      `{dimensions = ${i64s([axis])}} : ${types}`,
+    );
     return [w.putMany(2, text)[1] as string];
   },
   wasm: (j, [x], { params }) => [argExtremumOf(j, x, params.axis, params.kind)],
 });
+
+/** Writes which of two elements with their indices is the better one. */
+function betterOf(
+  w: HloWriter,
+  [a, ai, b, bi]: Several<string>,
+  dtype: DType,
+  kind: "max" | "min",
+): readonly (readonly [string, DType])[] {
+  const element = { dtype, shape: [] };
+  const bool = { dtype: "bool", shape: [] } as const;
+  const both = (op: string, ...names: readonly string[]) => w.each(op, names, bool);
+  const better = w.compare(kind === "max" ? "GT" : "LT", a, b, element);
+  // NaN wins over every number, the first of equals over later ones.
+  const nan = w.compare("NE", a, a, element);
+  const wins = both("or", better, nan);
+  const same = w.compare("EQ", a, b, element);
+  const bothNan = both("and", nan, w.compare("NE", b, b, element));
+  const tie = both("or", same, bothNan);
+  const earlier = w.compare("LT", ai, bi, { dtype: "i32", shape: [] });
+  const byIndex = both("and", tie, earlier);
+  const byValue = both("and", wins, both("not", tie));
+  const takeA = both("or", byValue, byIndex);
+  const pick = (p: string, q: string, type: DType) =>
+    [w.put(`stablehlo.select ${takeA}, ${p}, ${q} : tensor<i1>, ${hloScalar(type)}`), type] as const;
+  return [pick(a, b, dtype), pick(ai, bi, "i32")];
+}
 
 /** Index along an axis of the largest or smallest element; the first of equals. */
 export const argExtremum = (x: Value, axis: number, kind: "max" | "min"): Value =>

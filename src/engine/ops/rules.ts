@@ -1,4 +1,5 @@
-import { type DType, isFloat, isInteger } from "../trace/dtype.ts";
+import { didYouMean } from "../../core/index.ts";
+import { type DType, dtypes, isFloat, isInteger } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Batched } from "../trace/op.ts";
 import { sameDims, shapeText, type TensorType } from "../trace/type.ts";
@@ -36,6 +37,16 @@ const remedy: Readonly<Record<DTypeRule, string>> = {
   bits: 'convert first: x.astype("i32") or compare to get booleans',
   bool: 'compare first: x.greater(0), or x.astype("bool")',
 };
+
+/** The element type, or an error of `op` where there is no such one. */
+export function checkDTypeName(op: string, dtype: DType): DType {
+  if (dtypes.includes(dtype)) return dtype;
+  throw userError(
+    "DTYPE_UNKNOWN",
+    `${op}: there is no element type "${dtype}"${didYouMean(String(dtype), dtypes)}`,
+    `use one of ${dtypes.join(", ")}`,
+  );
+}
 
 /** Checks the element type of an argument. */
 export function checkDType(op: string, argument: string, type: TensorType, rule: DTypeRule): void {

@@ -35,7 +35,7 @@ export function scanDerivative(
   needed: readonly boolean[],
 ): readonly (Value | undefined)[] {
   const { params } = node;
-  const { count, init, xs, captures } = scanParts(node);
+  const { count, init, xs, captures } = scanParts(node.inputs, params);
   const from = params.counted ? 1 : 0;
   const wanted = (group: readonly Value[], offset: number) =>
     group.map((value, i) => isFloat(value.dtype) && needed[offset + i] === true);

@@ -26,20 +26,14 @@ export interface ScanParams extends Augmenting {
   readonly reverse: boolean;
 }
 
-/** A scan's inputs by their role. */
-export function scanParts(node: Node<ScanParams>): {
-  readonly count: Value | undefined;
-  readonly init: readonly Value[];
-  readonly xs: readonly Value[];
-  readonly captures: readonly Value[];
-} {
-  const { counted, carries, stacked } = node.params;
-  const from = counted ? 1 : 0;
+/** A scan's inputs, or what stands for them, by their role. */
+export function scanParts<T>(inputs: readonly T[], { counted, carries, stacked }: ScanParams) {
+  const [count, rest] = counted ? [inputs[0], inputs.slice(1)] : [undefined, inputs];
   return {
-    count: counted ? node.inputs[0] : undefined,
-    init: node.inputs.slice(from, from + carries),
-    xs: node.inputs.slice(from + carries, from + carries + stacked),
-    captures: node.inputs.slice(from + carries + stacked),
+    count,
+    init: rest.slice(0, carries),
+    xs: rest.slice(carries, carries + stacked),
+    captures: rest.slice(carries + stacked),
   };
 }
 
@@ -113,18 +107,14 @@ function swapLeading(x: Value): Value {
 }
 
 function batchScan(inputs: readonly Batched[], params: ScanParams, size: number): readonly Value[] {
-  const { counted, carries, stacked, body, length, reverse } = params;
-  const from = counted ? 1 : 0;
-  const count = counted ? (inputs[0] as Batched) : undefined;
+  const { carries, body, length, reverse } = params;
+  const { count, init, xs, captures } = scanParts(inputs, params);
   if (count?.batched)
     throw userError(
       "NO_BATCHING",
       "vmap: a scan's trip count differs between mapped examples",
       "loop to the largest count and mask with np.where",
     );
-  const init = inputs.slice(from, from + carries);
-  const xs = inputs.slice(from + carries, from + carries + stacked);
-  const captures = inputs.slice(from + carries + stacked);
   // A carry that starts out equal for all examples may come to differ: go round until no more of them do.
   let differs = init.map((input) => input.batched);
   for (;;) {

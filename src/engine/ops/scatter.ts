@@ -124,7 +124,7 @@ type Combine = "add" | "maximum" | "set";
 /** Writes a scatter and gives the name of its result. */
 export function scatterText(
   w: HloWriter,
-  [operand, indices, updates]: readonly [string, string, string, ...string[]],
+  names: readonly [operand: string, indices: string, updates: string, ...string[]],
   type: TensorType,
   indexType: TensorType,
   batchDims: number,
@@ -140,19 +140,19 @@ export function scatterText(
     `scatter_dims_to_operand_dims = [${batchDims}]`,
     `index_vector_dim = ${rank}`,
   ].join(", ");
-  const element = hloType(tensorType(type.dtype, []));
-  const [old, update] = [w.fresh("a"), w.fresh("a")];
-  const inner = w.nested();
-  const result =
-    combine === "set" ? update : inner.put(`stablehlo.${combine} ${old}, ${update} : ${element}`);
-  inner.line(`stablehlo.return ${result} : ${element}`);
+  const { dtype } = type;
+  const attributes = `scatter_dimension_numbers = #stablehlo.scatter<${numbers}>, indices_are_sorted = false, unique_indices = false`;
+  const types = `(${[type, indexType, updateType].map(hloType).join(", ")}) -> ${hloType(type)}`;
   return w.put(
-    [
-      `"stablehlo.scatter"(${operand}, ${indices}, ${updates}) ({`,
-      `    ^bb0(${old}: ${element}, ${update}: ${element}):`,
-      ...inner.lines,
-      `    }) {scatter_dimension_numbers = #stablehlo.scatter<${numbers}>, indices_are_sorted = false, unique_indices = false} : (${hloType(type)}, ${hloType(indexType)}, ${hloType(updateType)}) -> ${hloType(type)}`,
-    ].join("\n"),
+    w.withBody(
+      "scatter",
+      names,
+      [dtype, dtype],
+      (inner, args) => [
+        [combine === "set" ? args[1] : inner.each(combine, args, { dtype, shape: [] }), dtype],
+      ],
+      `{${attributes}} : ${types}`,
+    ),
   );
 }
 
@@ -209,12 +209,10 @@ const lastWritesOp: Op<LastWritesParams> = defineOp<LastWritesParams>({
     const none = w.splat(-1, rowsType);
     const highest = scatterText(w, [none, indices, position], rowsType, type, batchDims, "maximum");
     const found = gatherText(w, highest, indices, rowsType, type, batchDims);
-    const mask = tensorType("bool", type.shape);
-    const isLast = w.put(
-      `stablehlo.compare EQ, ${found}, ${position}, SIGNED : (${hloType(type)}, ${hloType(type)}) -> ${hloType(mask)}`,
-    );
+    const isLast = w.compare("EQ", found, position, type);
     const dropped = w.splat(-1, type);
-    return [w.put(`stablehlo.select ${isLast}, ${indices}, ${dropped} : ${hloType(mask)}, ${hloType(type)}`)];
+    const mask = hloType({ dtype: "bool", shape: type.shape });
+    return [w.put(`stablehlo.select ${isLast}, ${indices}, ${dropped} : ${mask}, ${hloType(type)}`)];
   },
   // No scatter by maximum there: sort, look at the next one, and carry the verdict back to where the index stood.
   wasm: (j, [indices], { inputs }) => {

@@ -4,11 +4,10 @@ import { defineOp } from "../trace/op.ts";
 import { type Shape, sameDims, shapeText, sizeOf, tensorType } from "../trace/type.ts";
 import { emit1, type Value } from "../trace/value.ts";
 import { inMemory } from "../wasm/dtype.ts";
-import { hloType } from "../xla/writer.ts";
 import { convert } from "./convert.ts";
 import { reduceSum } from "./reduce.ts";
 import { batchedValue } from "./rules.ts";
-import { slice } from "./slice.ts";
+import { sliceAlong } from "./slice.ts";
 
 /** True if a shape describes a tensor: whole numbers, none negative. */
 export function checkShape(op: string, shape: Shape): void {
@@ -50,10 +49,8 @@ const broadcastOp = defineOp<{ readonly shape: Shape; readonly dims: readonly nu
   batch: ([x], { shape, dims }, size) => [
     broadcastInDim(x.value, [size, ...shape], [0, ...dims.map((d) => d + 1)]),
   ],
-  stablehlo: (w, [x], { inputs, outputs, params }) => [
-    w.put(
-      `stablehlo.broadcast_in_dim ${x}, dims = [${params.dims.join(", ")}] : (${hloType(inputs[0].type)}) -> ${hloType(outputs[0].type)}`,
-    ),
+  stablehlo: (w, names, { inputs, outputs, params }) => [
+    w.apply("broadcast_in_dim", names, inputs, outputs[0], `, dims = ${shapeText(params.dims)}`),
   ],
   wasm: (j, [x], { inputs, params }) => {
     const from = inputs[0].shape;
@@ -96,9 +93,7 @@ const reshapeOp = defineOp<{ readonly shape: Shape }>({
   },
   derivative: ({ inputs }, [ct]) => [ct && reshape(ct, inputs[0].shape)],
   batch: ([x], { shape }, size) => [reshape(x.value, [size, ...shape])],
-  stablehlo: (w, [x], { inputs, outputs }) => [
-    w.put(`stablehlo.reshape ${x} : (${hloType(inputs[0].type)}) -> ${hloType(outputs[0].type)}`),
-  ],
+  stablehlo: (w, names, { inputs, outputs }) => [w.apply("reshape", names, inputs, outputs[0])],
   wasm: (_j, [x], { params }) => [x.reshape([...params.shape])],
 });
 
@@ -124,10 +119,8 @@ const transposeOp = defineOp<{ readonly perm: readonly number[] }>({
   },
   derivative: ({ params }, [ct]) => [ct && transpose(ct, inversePermutation(params.perm))],
   batch: ([x], { perm }) => [transpose(x.value, [0, ...perm.map((p) => p + 1)])],
-  stablehlo: (w, [x], { inputs, outputs, params }) => [
-    w.put(
-      `stablehlo.transpose ${x}, dims = [${params.perm.join(", ")}] : (${hloType(inputs[0].type)}) -> ${hloType(outputs[0].type)}`,
-    ),
+  stablehlo: (w, names, { inputs, outputs, params }) => [
+    w.apply("transpose", names, inputs, outputs[0], `, dims = ${shapeText(params.perm)}`),
   ],
   wasm: (_j, [x], { params }) => [x.transpose([...params.perm])],
 });
@@ -148,7 +141,7 @@ const reverseOp = defineOp<{ readonly axes: readonly number[] }>({
     ),
   ],
   stablehlo: (w, [x], { inputs, params }) => [
-    w.put(`stablehlo.reverse ${x}, dims = [${params.axes.join(", ")}] : ${hloType(inputs[0].type)}`),
+    w.each("reverse", [`${x}, dims = ${shapeText(params.axes)}`], inputs[0]),
   ],
   wasm: (j, [x], { params }) => [j.numpy.flip(x, [...params.axes])],
 });
@@ -183,15 +176,11 @@ const concatenateOp = defineOp<{ readonly axis: number }>({
   },
   derivative: ({ inputs, params }, [ct]) => {
     if (!ct) return inputs.map(() => undefined);
-    let from = 0;
+    let to = 0;
     return inputs.map((x) => {
-      const starts = x.shape.map((_, d) => (d === params.axis ? from : 0));
-      from += x.shape[params.axis] as number;
-      return slice(
-        ct,
-        starts,
-        x.shape.map((n, d) => n + (starts[d] as number)),
-      );
+      const from = to;
+      to += x.shape[params.axis] as number;
+      return sliceAlong(ct, params.axis, from, to);
     });
   },
   batch: (inputs, { axis }, size) => [
@@ -201,9 +190,7 @@ const concatenateOp = defineOp<{ readonly axis: number }>({
     ),
   ],
   stablehlo: (w, names, { inputs, outputs, params }) => [
-    w.put(
-      `stablehlo.concatenate ${names.join(", ")}, dim = ${params.axis} : (${inputs.map((x) => hloType(x.type)).join(", ")}) -> ${hloType(outputs[0].type)}`,
-    ),
+    w.apply("concatenate", names, inputs, outputs[0], `, dim = ${params.axis}`),
   ],
   wasm: (j, arrays, { inputs, params }) => {
     const filled = arrays.map((array, i) => (inputs[i]?.node.op.cheap ? inMemory(j, array) : array));

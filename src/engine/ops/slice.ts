@@ -1,9 +1,10 @@
 import { userError } from "../trace/location.ts";
-import { defineOp } from "../trace/op.ts";
-import { sameDims, shapeText, tensorType } from "../trace/type.ts";
+import { defineOp, type JaxArray } from "../trace/op.ts";
+import { sameDims, shapeText, type TensorType, tensorType } from "../trace/type.ts";
 import { emit1, type Value } from "../trace/value.ts";
-import { inMemory, jaxName, jaxScalar } from "../wasm/dtype.ts";
-import { hloType } from "../xla/writer.ts";
+import { inMemory, jaxName } from "../wasm/dtype.ts";
+import type { HloWriter } from "../xla/writer.ts";
+import { padArray, partOfArray, spreadArray } from "./array-parts.ts";
 import { checkShape } from "./shape.ts";
 
 interface SliceParams {
@@ -46,44 +47,17 @@ const sliceOp = defineOp<SliceParams>({
   batch: ([x], { starts, limits, strides }, size) => [
     slice(x.value, [0, ...starts], [size, ...limits], [1, ...strides]),
   ],
-  stablehlo: (w, [x], { inputs, outputs, params }) => {
-    const ranges = params.starts
-      .map((from, d) => `${from}:${params.limits[d]}:${params.strides[d]}`)
-      .join(", ");
-    return [
-      w.put(`stablehlo.slice ${x} [${ranges}] : (${hloType(inputs[0].type)}) -> ${hloType(outputs[0].type)}`),
-    ];
+  stablehlo: (w, [x], { inputs, outputs, params: { starts, limits, strides } }) => {
+    const ranges = starts.map((from, d) => `${from}:${limits[d]}:${strides[d]}`);
+    return [w.apply("slice", [x], inputs, outputs[0], ` [${ranges.join(", ")}]`)];
   },
-  wasm: (j, [x], { inputs, outputs, params }) => {
-    let array = x;
-    const { starts, limits, strides } = params;
-    const from = inputs[0].shape;
-    const to = outputs[0].shape;
-    strides.forEach((step, d) => {
-      const [start, limit, n, kept] = [starts[d], limits[d], from[d], to[d]] as [
-        number,
-        number,
-        number,
-        number,
-      ];
-      if (kept === n && step === 1) return;
-      const pairs = (low: number, high: number): ([] | [number, number])[] =>
-        array.shape.map((_, i) => (i === d ? [low, high] : []));
-      if (step === 1) {
-        array = array.slice(...pairs(start, limit));
-        return;
-      }
-      // Every step-th element: fill up to whole groups of `step`, then keep the first of each group.
-      const groups = array.shape.map((_, i) =>
-        i === d ? [0, Math.max(0, start + kept * step - n)] : [0, 0],
-      );
-      array = j.numpy.pad(array, groups as [number, number][]);
-      array = array.slice(...pairs(start, start + kept * step));
-      const grouped = array.shape.flatMap((m, i) => (i === d ? [kept, step] : [m]));
-      array = array.reshape(grouped);
-      array = inMemory(j, array.slice(...grouped.map((_, i) => (i === d + 1 ? 0 : ([] as [])))));
-    });
-    return [array];
+  wasm: (j, [x], { outputs, params: { starts, strides } }) => {
+    const part = strides.reduce<JaxArray>((array, stride, axis) => {
+      const [from, count] = [starts[axis] as number, outputs[0].shape[axis] as number];
+      const cut = partOfArray(j, array, { axis, from, stride, count });
+      return stride === 1 ? cut : inMemory(j, cut);
+    }, x);
+    return [part];
   },
 });
 
@@ -98,6 +72,15 @@ export function slice(
   const whole = starts.every((s) => s === 0) && sameDims(ends, x.shape) && steps.every((s) => s === 1);
   return whole ? x : emit1(sliceOp, [x], { starts, limits: ends, strides: steps });
 }
+
+/** Elements from `from` up to `to` along one axis, every `stride`-th. */
+export const sliceAlong = (x: Value, axis: number, from: number, to: number, stride = 1): Value =>
+  slice(
+    x,
+    x.shape.map((_, d) => (d === axis ? from : 0)),
+    x.shape.map((n, d) => (d === axis ? to : n)),
+    x.shape.map((_, d) => (d === axis ? stride : 1)),
+  );
 
 interface PadParams {
   readonly low: readonly number[];
@@ -140,13 +123,8 @@ const padOp = defineOp<PadParams & { readonly value: number }>({
     pad(x.value, value, [0, ...low], [0, ...high], [0, ...interior]),
   ],
   stablehlo: (w, [x], { inputs, outputs, params }) => {
-    const type = inputs[0].type;
-    const fill = w.scalar(params.value, type.dtype);
-    return [
-      w.put(
-        `stablehlo.pad ${x}, ${fill}, low = [${params.low.join(", ")}], high = [${params.high.join(", ")}], interior = [${params.interior.join(", ")}] : (${hloType(type)}, ${hloType(tensorType(type.dtype, []))}) -> ${hloType(outputs[0].type)}`,
-      ),
-    ];
+    const fill = w.scalar(params.value, inputs[0].dtype);
+    return [writePad(w, x, fill, inputs[0].type, params, outputs[0].type)];
   },
   wasm: (j, [x], { inputs, outputs, params }) => {
     const { dtype } = inputs[0].type;
@@ -156,35 +134,13 @@ const padOp = defineOp<PadParams & { readonly value: number }>({
       array.dispose();
       return [j.numpy.full([...outputs[0].shape], value, { dtype: jaxName(dtype) })];
     }
-    const fill = (widths: readonly (readonly [number, number])[]) => {
-      if (widths.every(([a, b]) => a === 0 && b === 0)) return;
-      if (value === 0 && dtype !== "bool") {
-        array = j.numpy.pad(array, widths as [number, number][]);
-        return;
-      }
-      const inside = j.numpy.pad(
-        j.numpy.full(array.shape, 1, { dtype: jaxName("i32") }),
-        widths as [number, number][],
-      );
-      const padded =
-        dtype === "bool"
-          ? j.numpy.pad(array.astype(jaxName("i32")), widths as [number, number][]).notEqual(0)
-          : j.numpy.pad(array, widths as [number, number][]);
-      array = j.numpy.where(inside.notEqual(0), padded, jaxScalar(j, value, dtype));
-    };
     interior.forEach((gap, d) => {
-      const n = array.shape[d] as number;
-      if (gap === 0 || n <= 1) return;
-      const spread = array.shape.flatMap((m, i) => (i === d ? [m, 1] : [m]));
-      array = array.reshape(spread);
-      fill(spread.map((_, i) => [0, i === d + 1 ? gap : 0]));
-      const joined = array.shape.flatMap((m, i) => (i === d ? [m * (gap + 1)] : i === d + 1 ? [] : [m]));
-      array = array.reshape(joined);
-      array = array.slice(...joined.map((m, i): [] | [number, number] => (i === d ? [0, m - gap] : [])));
+      if (gap === 0) return;
       // jax-js misreads views of views of padded arrays: each ends here.
-      array = inMemory(j, array);
+      array = inMemory(j, spreadArray(j, array, d, gap + 1, value, dtype));
     });
-    fill(low.map((n, d) => [Math.max(0, n), Math.max(0, high[d] as number)]));
+    const widths = low.map((n, d) => [Math.max(0, n), Math.max(0, high[d] as number)] as const);
+    array = padArray(j, array, widths, value, dtype);
     const cuts = array.shape.map((m, d): [number, number] => [
       Math.max(0, -(low[d] as number)),
       m - Math.max(0, -(high[d] as number)),
@@ -193,6 +149,19 @@ const padOp = defineOp<PadParams & { readonly value: number }>({
     return [inMemory(j, array)];
   },
 });
+
+/** Writes a pad and gives the name of its result. */
+export function writePad(
+  w: HloWriter,
+  x: string,
+  fill: string,
+  from: TensorType,
+  { low, high, interior }: PadParams,
+  to: TensorType,
+): string {
+  const widths = `low = ${shapeText(low)}, high = ${shapeText(high)}, interior = ${shapeText(interior)}`;
+  return w.apply("pad", [x, fill], [from, { dtype: from.dtype, shape: [] }], to, `, ${widths}`);
+}
 
 /** Adds `value` before, behind and between the elements; negative widths cut. */
 export function pad(

@@ -1,12 +1,12 @@
 import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { defineOp, type Op } from "../trace/op.ts";
-import { sameDims, shapeText, type TensorType, tensorType } from "../trace/type.ts";
+import { sameDims, shapeText, type TensorType } from "../trace/type.ts";
 import { emit, type Value } from "../trace/value.ts";
 import { inMemory } from "../wasm/dtype.ts";
 import { type HloWriter, hloType } from "../xla/writer.ts";
 import { iota, zerosLike } from "./constant.ts";
-import { rowNumbers, upTo } from "./gather.ts";
+import { lastAxisPermutation, rowNumbers } from "./gather.ts";
 import { batchedValue, checkAxis } from "./rules.ts";
 import { scatterSet } from "./scatter.ts";
 import { inversePermutation, transpose } from "./shape.ts";
@@ -50,21 +50,14 @@ const sortOp: Op<SortParams> = defineOp<SortParams>({
       axis + 1,
     ),
   stablehlo: (w, names, { inputs, params }) => {
-    const elements = inputs.map((input) => hloType(tensorType(input.dtype, [])));
-    const pairs = elements.flatMap((element) => [
-      `${w.fresh("a")}: ${element}`,
-      `${w.fresh("a")}: ${element}`,
-    ]);
-    const inner = w.nested();
-    const [a, b] = pairs.map((pair) => pair.split(":")[0] as string) as [string, string];
-    inner.line(`stablehlo.return ${comesBefore(inner, a, b, inputs[0])} : tensor<i1>`);
     const types = inputs.map((input) => hloType(input.type)).join(", ");
-    const text = [
-      `"stablehlo.sort"(${names.join(", ")}) ({`,
-      `    ^bb0(${pairs.join(", ")}):`,
-      ...inner.lines,
-      `    }) {dimension = ${params.axis} : i64, is_stable = true} : (${types}) -> (${types})`,
-    ].join("\n");
+    const text = w.withBody(
+      "sort",
+      names,
+      inputs.flatMap(({ dtype }) => [dtype, dtype]),
+      (inner, [a, b]) => [[comesBefore(inner, a, b, inputs[0]), "bool"]],
+      `{dimension = ${params.axis} : i64, is_stable = true} : (${types}) -> (${types})`,
+    );
     return inputs.length === 1 ? [w.put(text)] : w.putMany(inputs.length, text);
   },
   wasm: (j, arrays, { inputs, params }) => {
@@ -89,20 +82,15 @@ const sortOp: Op<SortParams> = defineOp<SortParams>({
 
 /** Writes whether key `a` belongs before key `b`: NaN is behind every number, and -0 is 0. */
 function comesBefore(w: HloWriter, a: string, b: string, { dtype }: Value): string {
-  const element = hloType(tensorType(dtype, []));
-  const kind = isFloat(dtype) ? "FLOAT" : dtype === "i32" ? "SIGNED" : "UNSIGNED";
   const compare = (direction: string, x: string, y: string) =>
-    w.put(`stablehlo.compare ${direction}, ${x}, ${y}, ${kind} : (${element}, ${element}) -> tensor<i1>`);
+    w.compare(direction, x, y, { dtype, shape: [] });
   const smaller = compare("LT", a, b);
   if (!isFloat(dtype)) return smaller;
-  const onlyLast = w.put(`stablehlo.and ${compare("EQ", a, a)}, ${compare("NE", b, b)} : tensor<i1>`);
-  return w.put(`stablehlo.or ${smaller}, ${onlyLast} : tensor<i1>`);
+  const bool = { dtype: "bool", shape: [] } as const;
+  const onlyLast = w.each("and", [compare("EQ", a, a), compare("NE", b, b)], bool);
+  return w.each("or", [smaller, onlyLast], bool);
 }
 
-const lastAxisPermutation = (rank: number, axis: number): number[] => [
-  ...upTo(rank).filter((d) => d !== axis),
-  axis,
-];
 const lastAxis = (x: Value, axis: number): Value => transpose(x, lastAxisPermutation(x.ndim, axis));
 
 /**

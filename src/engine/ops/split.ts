@@ -1,7 +1,7 @@
 import { defineOp, type Op } from "../trace/op.ts";
 import { tensorType } from "../trace/type.ts";
 import { emit, type Value } from "../trace/value.ts";
-import { hloType } from "../xla/writer.ts";
+import { partOfArray } from "./array-parts.ts";
 import { zerosLike } from "./constant.ts";
 import { concatenate } from "./shape.ts";
 
@@ -37,17 +37,13 @@ const splitOp: Op<SplitParams> = defineOp<SplitParams>({
     outputs.map((output, i) => {
       const from = starts(params.sizes)[i] as number;
       const ranges = output.shape.map((n, d) => (d === params.axis ? `${from}:${from + n}` : `0:${n}`));
-      return w.put(
-        `stablehlo.slice ${x} [${ranges.join(", ")}] : (${hloType(inputs[0].type)}) -> ${hloType(output.type)}`,
-      );
+      return w.apply("slice", [x], inputs, output, ` [${ranges.join(", ")}]`);
     }),
-  wasm: (_j, [x], { outputs, params }) => {
-    const parts = outputs.map((output, i) => {
+  wasm: (j, [x], { outputs, params }) => {
+    const parts = outputs.map((_, i) => {
       const from = starts(params.sizes)[i] as number;
-      const pairs = output.shape.map((n, d): [] | [number, number] =>
-        d === params.axis ? [from, from + n] : [],
-      );
-      return x.ref.slice(...pairs);
+      const count = params.sizes[i] as number;
+      return partOfArray(j, x.ref, { axis: params.axis, from, stride: 1, count });
     });
     x.dispose();
     return parts;

@@ -4,12 +4,10 @@ import { type Batched, defineOp, lacking, type Op } from "../trace/op.ts";
 import { type Shape, type TensorType, tensorType } from "../trace/type.ts";
 import { emit, emit1, type Value } from "../trace/value.ts";
 import { jaxName } from "../wasm/dtype.ts";
-import { type HloWriter, hloType } from "../xla/writer.ts";
-import type { None } from "./elementwise-rows.ts";
+import type { HloWriter } from "../xla/writer.ts";
+import { type None, none } from "./elementwise-rows.ts";
 import { batchedValue, checkSame } from "./rules.ts";
 import { broadcastInDim } from "./shape.ts";
-
-const none: None = {};
 
 /** The type of both results: that of the inputs, among which scalars count for every element. */
 function resultType(inputs: readonly TensorType[]): TensorType {
@@ -49,7 +47,7 @@ const threefryOp: Op<None> = defineOp<None>({
     const [k0, k1, c0, c1] = inputs.map((input, i) => {
       const name = names[i] as string;
       if (input.type === type) return name;
-      return w.put(`stablehlo.broadcast_in_dim ${name}, dims = [] : (tensor<ui32>) -> ${hloType(type)}`);
+      return w.apply("broadcast_in_dim", [name], [input], type, ", dims = []");
     }) as [string, string, string, string];
     return writeRounds(w, type, [k0, k1], [c0, c1]);
   },
@@ -95,14 +93,13 @@ function writeRounds(
   [k0, k1]: readonly [string, string],
   [c0, c1]: readonly [string, string],
 ): readonly [string, string] {
-  const text = hloType(type);
   const numbers = new Map<number, string>();
   const number = (n: number): string => {
     const name = numbers.get(n) ?? w.splat(n, type);
     numbers.set(n, name);
     return name;
   };
-  const put = (op: string, a: string, b: string): string => w.put(`stablehlo.${op} ${a}, ${b} : ${text}`);
+  const put = (op: string, a: string, b: string): string => w.each(op, [a, b], type);
   const rotate = (x: string, by: number): string =>
     put("or", put("shift_left", x, number(by)), put("shift_right_logical", x, number(32 - by)));
   let schedule = [k1, put("xor", put("xor", k0, k1), number(parity)), k0] as const;
@@ -133,9 +130,7 @@ const materializeOp: Op<None> = defineOp<None>({
   type: ([x]) => [x],
   derivative: (_node, [ct]) => [ct],
   batch: ([x]) => [emit1(materializeOp, [x.value], none)],
-  stablehlo: (w, [x], { inputs }) => [
-    w.put(`stablehlo.optimization_barrier ${x} : ${hloType(inputs[0].type)}`),
-  ],
+  stablehlo: (w, names, { inputs }) => [w.each("optimization_barrier", names, inputs[0])],
   wasm: (_j, [x]) => [x],
 });
 

@@ -1,7 +1,44 @@
 import type { DType } from "../trace/dtype.ts";
+import { userError } from "../trace/location.ts";
+import { shapeText } from "../trace/type.ts";
 
 /** Numbers in JavaScript's memory. 16-bit floats are held as Float32Array, booleans as Uint8Array of 0 and 1. */
 export type HostArray = Float32Array | Float64Array | Int32Array | Uint32Array | Uint8Array;
+
+/** Numbers in lists of lists. */
+export type Nested = number | boolean | readonly Nested[];
+
+/**
+ * The numbers of nested arrays in order, the shape that they fill, and their element type: bool where all are
+ * booleans. `refuse` is given what is neither a number nor a list.
+ */
+export function flattenNested(
+  op: string,
+  data: unknown,
+  refuse: (part: unknown) => void,
+): { readonly flat: number[]; readonly shape: number[]; readonly dtype: DType } {
+  const shape: number[] = [];
+  for (let at = data; Array.isArray(at); at = at[0] as unknown) shape.push(at.length);
+  const ragged = () =>
+    userError(
+      "SHAPE_MISMATCH",
+      `${op}: the nested arrays are not all of shape ${shapeText(shape)}`,
+      "make every row equally long",
+    );
+  const flat: number[] = [];
+  let booleans = 0;
+  const walk = (part: unknown, depth: number): void => {
+    if (typeof part === "number" || typeof part === "boolean") {
+      if (depth !== shape.length) throw ragged();
+      if (typeof part === "boolean") booleans++;
+      flat.push(Number(part));
+    } else if (!Array.isArray(part)) refuse(part);
+    else if (part.length !== shape[depth]) throw ragged();
+    else for (const inner of part) walk(inner, depth + 1);
+  };
+  walk(data, 0);
+  return { flat, shape, dtype: booleans > 0 && booleans === flat.length ? "bool" : "f32" };
+}
 
 /** An element type that an engine lacks, and why: see `Backend.lacks`. */
 type Lacks = (dtype: DType) => string | undefined;
@@ -23,29 +60,24 @@ export const isHostArray = (value: unknown): value is HostArray =>
   value instanceof Uint8Array ||
   value instanceof Uint8ClampedArray;
 
+/** The arrays that hold elements of each type. */
+const arrays = {
+  f32: Float32Array,
+  f64: Float64Array,
+  f16: Float32Array,
+  bf16: Float32Array,
+  i32: Int32Array,
+  u32: Uint32Array,
+  u8: Uint8Array,
+  bool: Uint8Array,
+} as const;
+
 /** An empty array that can hold elements of this type. */
-export function hostArray(dtype: DType, size: number): HostArray {
-  switch (dtype) {
-    case "f32":
-    case "f16":
-    case "bf16":
-      return new Float32Array(size);
-    case "f64":
-      return new Float64Array(size);
-    case "i32":
-      return new Int32Array(size);
-    case "u32":
-      return new Uint32Array(size);
-    case "u8":
-    case "bool":
-      return new Uint8Array(size);
-  }
-}
+export const hostArray = (dtype: DType, size: number): HostArray => new arrays[dtype](size);
 
 /** The numbers as an array of another element type: floats cut towards zero for integers, bits kept for 32-bit ones. */
 export function castHost(array: HostArray | readonly number[] | readonly boolean[], dtype: DType): HostArray {
-  if (isHostArray(array) && hostArray(dtype, 0).constructor === array.constructor && dtype !== "bool")
-    return array;
+  if (isHostArray(array) && arrays[dtype] === array.constructor && dtype !== "bool") return array;
   const result = hostArray(dtype, array.length);
   for (let i = 0; i < array.length; i++) {
     const value = Number(array[i]);
@@ -74,8 +106,7 @@ export function fromBytes(bytes: Uint8Array<ArrayBuffer>, dtype: DType): HostArr
     const decode = dtype === "bf16" ? bf16Number : f16Number;
     return Float32Array.from(halves, decode);
   }
-  if (dtype === "u8" || dtype === "bool") return bytes;
-  const make = { f32: Float32Array, f64: Float64Array, i32: Int32Array, u32: Uint32Array }[dtype];
+  const make = arrays[dtype];
   return new make(bytes.buffer, bytes.byteOffset, bytes.byteLength / make.BYTES_PER_ELEMENT);
 }
 

@@ -1,17 +1,14 @@
 import { flatten, node, type Tree, unflatten } from "../../core/index.ts";
-import { checkDTypeName } from "../np/conversion.ts";
+import { checkDTypeName } from "../ops/rules.ts";
 import { checkShape } from "../ops/shape.ts";
 import type { DType } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { type Shape, shapeText, sizeOf, tensorType } from "../trace/type.ts";
 import type { Device } from "./backend.ts";
 import { devices, type EngineChoice, resolveDevice } from "./choose.ts";
-import { castHost, dtypeOf, type HostArray, isHostArray } from "./host.ts";
+import { castHost, dtypeOf, flattenNested, type HostArray, isHostArray, type Nested } from "./host.ts";
 import { turnIfDue } from "./memory.ts";
 import { Tensor } from "./tensor.ts";
-
-/** Numbers in lists of lists. */
-export type Nested = number | boolean | readonly Nested[];
 
 /** Options of {@link put}. */
 export interface PutOptions {
@@ -38,7 +35,7 @@ export function put(data: HostArray | Nested, options: PutOptions = {}): Tensor 
   const { backend, device } = resolveDevice(options.engine, options.device);
   const host = isHostArray(data)
     ? { flat: data, shape: [data.length], dtype: dtypeOf(data, backend.lacks) }
-    : flattenNested(data);
+    : flattenNested("put", data, refuse);
   const shape = typeof options.shape === "number" ? [options.shape] : (options.shape ?? host.shape);
   checkShape("put", shape);
   const flat = host.flat;
@@ -63,43 +60,16 @@ export function onDevice(tensor: Tensor, device: Device): Tensor {
   return put(tensor.readSync(), { shape: tensor.shape, dtype: tensor.dtype, device });
 }
 
-function flattenNested(data: Nested): { flat: number[]; shape: number[]; dtype: DType } {
-  const shape: number[] = [];
-  for (let at: Nested | undefined = data; Array.isArray(at); at = at[0] as Nested | undefined)
-    shape.push(at.length);
-  const flat: number[] = [];
-  let booleans = 0;
-  const walk = (part: Nested, depth: number): void => {
-    if (typeof part === "number" || typeof part === "boolean") {
-      if (depth !== shape.length) throw ragged(shape);
-      if (typeof part === "boolean") booleans++;
-      flat.push(Number(part));
-      return;
-    }
-    if (!Array.isArray(part))
-      throw userError(
-        "ARGUMENT_INVALID",
-        `put: ${described(part)}`,
-        "pass numbers, booleans, nested arrays of them, or a Float32Array, Float64Array, Int32Array, Uint32Array or Uint8Array; Int32Array.from(numbers, Number) makes one",
-      );
-    if (part.length !== shape[depth]) throw ragged(shape);
-    for (const inner of part) walk(inner as Nested, depth + 1);
-  };
-  walk(data, 0);
-  return { flat, shape, dtype: booleans > 0 && booleans === flat.length ? "bool" : "f32" };
-}
-
-function described(part: unknown): string {
-  if (ArrayBuffer.isView(part)) return `a ${part.constructor.name} is not among the arrays it takes`;
-  return `${typeof part === "bigint" ? `${part}n` : (JSON.stringify(part) ?? typeof part)} is not a number`;
-}
-
-const ragged = (shape: Shape) =>
-  userError(
-    "SHAPE_MISMATCH",
-    `put: the nested arrays are not all of shape ${shapeText(shape)}`,
-    "make every row equally long",
+function refuse(part: unknown): never {
+  const what = ArrayBuffer.isView(part)
+    ? `a ${part.constructor.name} is not among the arrays it takes`
+    : `${typeof part === "bigint" ? `${part}n` : (JSON.stringify(part) ?? typeof part)} is not a number`;
+  throw userError(
+    "ARGUMENT_INVALID",
+    `put: ${what}`,
+    "pass numbers, booleans, nested arrays of them, or a Float32Array, Float64Array, Int32Array, Uint32Array or Uint8Array; Int32Array.from(numbers, Number) makes one",
   );
+}
 
 /**
  * Reads many tensors in one go: a tree of tensors becomes the same tree of arrays.

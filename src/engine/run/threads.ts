@@ -1,6 +1,6 @@
 import type { Transferable, Worker } from "node:worker_threads";
 import own from "../../../package.json" with { type: "json" };
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, node } from "../../core/index.ts";
 
 // The one way in which Espalier starts worker threads. A thread's work is a file of its own, which the build emits
 // (`threads` in tsdown.config.ts) and which does nothing until its `runThread` is called:
@@ -30,10 +30,9 @@ export interface ThreadOptions {
  */
 export function startThread(path: string, options: ThreadOptions): Worker {
   const { name, data, transfer = [], imports = [] } = options;
-  const { Worker } = process.getBuiltinModule("node:worker_threads");
   const file = ownFile(path);
   const boot = ownFile("engine/run/thread-boot", "mjs");
-  const worker = new Worker(new URL(boot), {
+  const worker = new node.workerThreads.Worker(new URL(boot), {
     name,
     execArgv: [],
     workerData: { file, data, tsx: tsxFor([file, ...imports]) },
@@ -53,13 +52,12 @@ export function ownFile(path: string, extension = "ts"): string {
   const here = import.meta.url;
   if (here && isTypeScript(here)) return new URL(`../../${path}.${extension}`, here).href;
   try {
-    const require = process.getBuiltinModule("node:module").createRequire(here);
+    const require = node.module.createRequire(here);
     const manifest = "espalier/package.json";
     const { version } = require(manifest) as { readonly version: string };
     if (version !== own.version) throw new Error(`espalier ${version} is installed, not ${own.version}`);
-    const { pathToFileURL } = process.getBuiltinModule("node:url");
-    const file = new URL(`./dist/${path}.js`, pathToFileURL(require.resolve(manifest)));
-    if (!process.getBuiltinModule("node:fs").existsSync(file)) throw new Error(`there is no file ${file}`);
+    const file = new URL(`./dist/${path}.js`, node.url.pathToFileURL(require.resolve(manifest)));
+    if (!node.fs.existsSync(file)) throw new Error(`there is no file ${file}`);
     return file.href;
   } catch (cause) {
     throw new EspalierError("THREAD_MISSING", `the package espalier cannot be found, which has ${path}.js`, {
@@ -83,11 +81,9 @@ export const thisRuntime = (): TypeScriptRuntime => ({
   version: process.versions.node,
   stripsTypes: Boolean((process.features as { readonly typescript?: unknown }).typescript),
   findTsx: (file) => {
-    const { createRequire } = process.getBuiltinModule("node:module");
-    const { fileURLToPath, pathToFileURL } = process.getBuiltinModule("node:url");
     try {
-      const path = file.startsWith("file:") ? fileURLToPath(file) : file;
-      return pathToFileURL(createRequire(path).resolve("tsx")).href;
+      const path = file.startsWith("file:") ? node.url.fileURLToPath(file) : file;
+      return node.url.pathToFileURL(node.module.createRequire(path).resolve("tsx")).href;
     } catch {
       return undefined;
     }
@@ -99,10 +95,8 @@ export const thisRuntime = (): TypeScriptRuntime => ({
  * none: importing it says so.
  */
 export function tsxFor(files: readonly string[], runtime = thisRuntime()): string | undefined {
-  const { existsSync } = process.getBuiltinModule("node:fs");
-  const typed = files.filter(
-    (file) => isTypeScript(file) && existsSync(file.startsWith("file:") ? new URL(file) : file),
-  );
+  const isThere = (file: string) => node.fs.existsSync(file.startsWith("file:") ? new URL(file) : file);
+  const typed = files.filter((file) => isTypeScript(file) && isThere(file));
   if (typed.length === 0 || runtime.stripsTypes) return undefined;
   for (const file of typed) {
     const tsx = runtime.findTsx(file);

@@ -245,5 +245,3 @@ export function placeholder(type: TensorType, scope: Scope): Value {
   outputs.push(new Value(nextId++, node, type));
   return outputs[0] as Value;
 }
-
-export const isPlaceholder = (value: Value): boolean => value.node.op === (placeholderOp as Op);

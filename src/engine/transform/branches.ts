@@ -1,12 +1,11 @@
-import { describeDifference, leafPaths, sameShape } from "../../core/index.ts";
-import { toI32 } from "../np/dynamic.ts";
-import { asValue, type ValueLike } from "../np/operands.ts";
+import { describeDifference, sameShape } from "../../core/index.ts";
+import { asValue, toI32, type ValueLike } from "../np/operands.ts";
 import { convert } from "../ops/convert.ts";
 import { emitSwitch } from "../ops/switch.ts";
 import { isInteger } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Value } from "../trace/value.ts";
-import { type Flat, flat, grow } from "./tree.ts";
+import { type Flat, flat, grow, placeText } from "./tree.ts";
 
 function choose<A extends readonly unknown[], R>(
   name: string,
@@ -39,11 +38,9 @@ function check(name: string, [a, b]: readonly [string, string], first: Flat, res
   result.values.forEach((value, i) => {
     const other = first.values[i] as Value;
     if (other.type === value.type) return;
-    const path = leafPaths(first.shape)[i];
-    const where = path ? ` at "${path}"` : "";
     throw userError(
       "BRANCHES_DIFFER",
-      `${name}: ${a} gives ${other.type.text}${where} and ${b} gives ${value.type.text}`,
+      `${name}: ${a} gives ${other.type.text}${placeText(first, i)} and ${b} gives ${value.type.text}`,
       fix,
     );
   });

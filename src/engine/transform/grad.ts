@@ -1,12 +1,4 @@
-import {
-  describeDifference,
-  flatten,
-  leafPaths,
-  type MapTree,
-  sameShape,
-  type TreeShape,
-  unflatten,
-} from "../../core/index.ts";
+import { describeDifference, flatten, leafPaths, type MapTree, sameShape } from "../../core/index.ts";
 import { asValue } from "../np/operands.ts";
 import { splat, zerosLike } from "../ops/constant.ts";
 import { add, identity } from "../ops/elementwise.ts";
@@ -14,15 +6,7 @@ import { differentiate } from "../trace/differentiate.ts";
 import { isFloat } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import type { Value } from "../trace/value.ts";
-
-/** Derivatives of `outputs` by `wrt`, zeros where nothing connects them. */
-export function cotangentsOf(
-  outputs: readonly Value[],
-  cotangents: readonly (Value | undefined)[],
-  wrt: readonly Value[],
-): Value[] {
-  return differentiate(outputs, cotangents, wrt, add).map((ct, i) => ct ?? zerosLike(wrt[i] as Value));
-}
+import { type Flat, flat, grow } from "./tree.ts";
 
 /** Arguments to differentiate by, and whether the function returns more than its loss. */
 export interface GradOptions {
@@ -30,27 +14,30 @@ export interface GradOptions {
   readonly argnums?: number | readonly number[];
 }
 
-interface Fresh {
-  readonly shape: TreeShape;
-  readonly values: readonly Value[];
-  readonly tree: unknown;
-}
-
 /** Copies of a tree's values under names of their own: the variables of one derivative. */
-function fresh(tree: unknown, what: string): Fresh {
-  const leaves: unknown[] = [];
-  const shape = flatten(tree, leaves);
-  const values = leaves.map((leaf, i) => {
-    const value = asValue(leaf);
+function fresh(tree: unknown, what: string): Flat {
+  const given = flat(tree);
+  const values = given.values.map((value, i) => {
     if (!isFloat(value.dtype))
       throw userError(
         "NOT_DIFFERENTIABLE",
-        `${what}: argument at "${leafPaths(shape)[i]}" is ${value.type.text}; derivatives are by floating-point values`,
+        `${what}: argument at "${leafPaths(given.shape)[i]}" is ${value.type.text}; derivatives are by floating-point values`,
         'leave it out of argnums, or convert it: x.astype("f32")',
       );
     return identity(value);
   });
-  return { shape, values, tree: unflatten(shape, values) };
+  return { shape: given.shape, values };
+}
+
+/** The derivatives of `outputs` by variables, each built like its variable. */
+function derivatives(
+  outputs: readonly Value[],
+  cotangents: readonly (Value | undefined)[],
+  variables: readonly Flat[],
+): unknown[] {
+  const by = variables.flatMap(({ values }) => values);
+  const all = differentiate(outputs, cotangents, by, add).map((ct, i) => ct ?? zerosLike(by[i] as Value));
+  return variables.map(({ shape, values }) => grow(shape, all.splice(0, values.length)));
 }
 
 type Grads<A extends readonly unknown[], I> = I extends readonly number[]
@@ -81,7 +68,8 @@ function run(
   const variables = positions.map((at) => fresh(args[at], what));
   const given = [...args];
   positions.forEach((at, i) => {
-    given[at] = (variables[i] as Fresh).tree;
+    const { shape, values } = variables[i] as Flat;
+    given[at] = grow(shape, values);
   });
   const result = fn(...(given as never[]));
   const loss = asValue(Array.isArray(result) ? result[0] : result);
@@ -91,14 +79,7 @@ function run(
       `${what}: the function gave ${loss.type.text}; derivatives are of one floating-point number`,
       "reduce it: np.mean(loss) or np.sum(loss); return [loss, extras] to give more than the loss",
     );
-  const all = variables.flatMap((variable) => variable.values);
-  const cts = cotangentsOf([loss], [splat(1, loss.dtype)], all);
-  let next = 0;
-  const trees = variables.map((variable) => {
-    const tree = unflatten(variable.shape, cts, next);
-    next += variable.values.length;
-    return tree;
-  });
+  const trees = derivatives([loss], [splat(1, loss.dtype)], variables);
   return { result, grads: typeof argnums === "object" ? trees : trees[0] };
 }
 
@@ -155,10 +136,9 @@ export function vjp<A extends readonly unknown[], const R>(
   ...args: A
 ): [result: R, back: (cotangents: MapTree<R, Value, Value>) => A] {
   const variables = args.map((arg) => fresh(arg, "vjp"));
-  const result = fn(...(variables.map((variable) => variable.tree) as readonly unknown[] as A));
-  const leaves: unknown[] = [];
-  const shape = flatten(result, leaves);
-  const outputs = leaves.map((leaf) => asValue(leaf));
+  const given = variables.map(({ shape, values }) => grow(shape, values));
+  const result = fn(...(given as readonly unknown[] as A));
+  const { shape, values: outputs } = flat(result);
   const back = (cotangents: unknown): A => {
     const given: unknown[] = [];
     const givenShape = flatten(cotangents, given);
@@ -168,18 +148,8 @@ export function vjp<A extends readonly unknown[], const R>(
         `vjp: ${describeDifference(shape, givenShape)}`,
         "give one cotangent for each result",
       );
-    const all = variables.flatMap((variable) => variable.values);
-    const cts = cotangentsOf(
-      outputs,
-      given.map((ct, i) => matching(asValue(ct, outputs[i]?.dtype), outputs[i] as Value)),
-      all,
-    );
-    let next = 0;
-    return variables.map((variable) => {
-      const tree = unflatten(variable.shape, cts, next);
-      next += variable.values.length;
-      return tree;
-    }) as readonly unknown[] as A;
+    const cts = given.map((ct, i) => matching(asValue(ct, outputs[i]?.dtype), outputs[i] as Value));
+    return derivatives(outputs, cts, variables) as readonly unknown[] as A;
   };
   return [result, back];
 }

@@ -8,7 +8,7 @@ import { emitWhile } from "../ops/while.ts";
 import { isInteger } from "../trace/dtype.ts";
 import { userError } from "../trace/location.ts";
 import { Value } from "../trace/value.ts";
-import { type Flat, flat, grow } from "./tree.ts";
+import { type Flat, flat, grow, placeText } from "./tree.ts";
 
 /** Options of a scan. */
 export interface ScanOptions {
@@ -134,13 +134,11 @@ function checkCarry(name: string, carry: Flat, next: Flat): void {
     if (first.type !== value.type)
       throw userError(
         `${name.toUpperCase()}_CARRY`,
-        `${name}: the carry${at(leafPaths(carry.shape)[i])} starts as ${first.type.text} and comes back as ${value.type.text}`,
+        `${name}: the carry${placeText(carry, i)} starts as ${first.type.text} and comes back as ${value.type.text}`,
         "keep shape and element type: start with what the body returns, or convert with astype",
       );
   });
 }
-
-const at = (path: string | undefined): string => (path ? ` at "${path}"` : "");
 
 /**
  * Repeats `body` while `condition` holds. How often is known only at run time, so it has no gradient: use scan.

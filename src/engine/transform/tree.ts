@@ -1,4 +1,4 @@
-import { flatten, type TreeShape, unflatten } from "../../core/index.ts";
+import { flatten, leafPaths, type TreeShape, unflatten } from "../../core/index.ts";
 import { asValue } from "../np/operands.ts";
 import type { Value } from "../trace/value.ts";
 
@@ -17,3 +17,9 @@ export function flat(tree: unknown): Flat {
 
 /** Puts values back into a tree. */
 export const grow = (shape: TreeShape, values: readonly Value[]): unknown => unflatten(shape, values);
+
+/** The place of a leaf in messages: ` at "layers[0].w"`; nothing where the tree is one value. */
+export function placeText({ shape }: Flat, leaf: number): string {
+  const path = leafPaths(shape)[leaf];
+  return path ? ` at "${path}"` : "";
+}

@@ -1,4 +1,3 @@
-import { leafPaths } from "../../core/index.ts";
 import { batchedValue, checkAxis } from "../ops/rules.ts";
 import { transpose } from "../ops/shape.ts";
 import { batchRegion } from "../trace/batch.ts";
@@ -7,7 +6,7 @@ import type { Batched } from "../trace/op.ts";
 import { traceRegion } from "../trace/region.ts";
 import { tensorType } from "../trace/type.ts";
 import type { Value } from "../trace/value.ts";
-import { type Flat, flat, grow } from "./tree.ts";
+import { type Flat, flat, grow, placeText } from "./tree.ts";
 
 /** Mapped axis of each argument; null passes the argument whole to every example. */
 export interface VmapOptions {
@@ -44,7 +43,7 @@ export function vmap<A extends readonly unknown[], const R>(
         if (value.ndim === 0)
           throw userError(
             "VMAP_AXIS",
-            `vmap: argument ${i}${place(part, k)} is a scalar and has no axis to map`,
+            `vmap: argument ${i}${placeText(part, k)} is a scalar and has no axis to map`,
             "set its inAxes to null to hand it to every example",
           );
         return { value: moveAxis(value, checkAxis("vmap", axis, value.ndim), 0), batched: true };
@@ -88,11 +87,6 @@ function axisOf(inAxes: VmapOptions["inAxes"], argument: number): number | null 
     );
   return axis;
 }
-
-const place = (part: Flat, leaf: number): string => {
-  const path = leafPaths(part.shape)[leaf];
-  return path ? ` at "${path}"` : "";
-};
 
 function sizeOf(mapped: readonly Batched[]): number {
   const sizes = new Set(mapped.filter((input) => input.batched).map(({ value }) => value.shape[0] as number));

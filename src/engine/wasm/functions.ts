@@ -1,4 +1,4 @@
-import type { DotDims } from "../ops/dot.ts";
+import { type DotDims, freeAxesOf } from "../ops/dot.ts";
 import { pieceOf } from "../ops/piece-of.ts";
 import { type DType, limits } from "../trace/dtype.ts";
 import type { Jax, JaxArray } from "../trace/op.ts";
@@ -172,8 +172,7 @@ const part = 128;
  * are lost. So long ones are sums of sums of parts, whose error grows with the logarithm of the length.
  */
 export function sumOver(x: JaxArray, axes: readonly number[], atOnce = longest): JaxArray {
-  const count = axes.reduce((n, axis) => n * (x.shape[axis] as number), 1);
-  if (count <= atOnce) return x.sum([...axes]);
+  if (sizeOf(x, axes) <= atOnce) return x.sum([...axes]);
   const pieces: number[] = x.shape.map(() => 1);
   let room = part;
   for (const axis of [...axes].sort((a, b) => b - a)) {
@@ -202,9 +201,6 @@ export function sumOver(x: JaxArray, axes: readonly number[], atOnce = longest):
   return sumOver(parts, axes, part);
 }
 
-const freeAxes = (rank: number, ...used: (readonly number[])[]): number[] =>
-  Array.from({ length: rank }, (_, i) => i).filter((i) => !used.some((axes) => axes.includes(i)));
-
 const sizeOf = (x: JaxArray, axes: readonly number[]): number =>
   axes.reduce((product, axis) => product * (x.shape[axis] as number), 1);
 
@@ -220,8 +216,8 @@ const many = 1024;
  */
 export function jaxDot(j: Jax, x: JaxArray, y: JaxArray, dims: DotDims): JaxArray {
   const { lhsContract, rhsContract, lhsBatch, rhsBatch } = dims;
-  const leftFree = freeAxes(x.ndim, lhsContract, lhsBatch);
-  const rightFree = freeAxes(y.ndim, rhsContract, rhsBatch);
+  const leftFree = freeAxesOf(x.ndim, lhsContract, lhsBatch);
+  const rightFree = freeAxesOf(y.ndim, rhsContract, rhsBatch);
   const [rows, columns] = [sizeOf(x, leftFree), sizeOf(y, rightFree)];
   const depth = sizeOf(x, lhsContract);
   const products = rows * columns * depth * sizeOf(x, lhsBatch);

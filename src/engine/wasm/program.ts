@@ -1,52 +1,65 @@
-import { isOnHost, type Jax, type JaxArray, several } from "../trace/op.ts";
+import { EspalierError } from "../../core/index.ts";
+import { isLacking, isOnHost, type Jax, type JaxArray, several } from "../trace/op.ts";
 import { type Program, regionProgram } from "../trace/program.ts";
 import type { Region } from "../trace/region.ts";
 import type { Node, Value } from "../trace/value.ts";
-import { runStraight } from "./straight.ts";
-
-/** A stretch of a program: nodes jax-js compiles together, or one node that runs on the host. */
-interface Step {
-  readonly inputs: readonly Value[];
-  readonly outputs: readonly Value[];
-  /** Owns the arrays it is given. */
-  readonly run: (arrays: readonly JaxArray[]) => readonly JaxArray[];
-}
+import { jaxEmpty } from "./dtype.ts";
 
 /** A function over arrays that it owns; made once for a program and called many times. */
 export type WasmFunction = (arrays: readonly JaxArray[]) => readonly JaxArray[];
 
-const onHost = (node: Node): boolean => isOnHost(node.op.wasm);
+/** A part of a program: one node, or a stretch of nodes that jax-js compiles together. */
+interface Step {
+  readonly inputs: readonly Value[];
+  readonly outputs: readonly Value[];
+  readonly run: WasmFunction;
+}
+
+/**
+ * Steps one after the other. jax-js frees an array when it is used, unless a reference was taken before: every use but
+ * the last takes one, and what is not used is dropped.
+ */
+function inSequence(
+  steps: readonly Step[],
+  inputs: readonly Value[],
+  outputs: readonly Value[],
+): WasmFunction {
+  const used = new Set<Value>();
+  /** Whether no use follows; asked from the last values to the first. */
+  const areLast = (values: readonly Value[]): readonly boolean[] => {
+    const last = values.map((value, i) => !used.has(value) && !values.includes(value, i + 1));
+    for (const value of values) used.add(value);
+    return last;
+  };
+  const ofOutputs = areLast(outputs);
+  const ofSteps = steps.toReversed().map((step) => areLast(step.inputs));
+  ofSteps.reverse();
+  return (arrays) => {
+    const env = new Map<Value, JaxArray>();
+    const define = (values: readonly Value[], made: readonly JaxArray[]): void =>
+      values.forEach((value, i) => {
+        if (used.has(value)) env.set(value, made[i] as JaxArray);
+        else made[i]?.dispose();
+      });
+    const use = (values: readonly Value[], last: readonly boolean[]): JaxArray[] =>
+      values.map((value, i) => {
+        const array = env.get(value);
+        if (!array) throw new Error(`value ${value.id} (${value.node.op.name}) was not computed`);
+        return last[i] ? array : array.ref;
+      });
+    define(inputs, arrays);
+    steps.forEach((step, at) => {
+      define(step.outputs, step.run(use(step.inputs, ofSteps[at] as readonly boolean[])));
+    });
+    return use(outputs, ofOutputs);
+  };
+}
 
 /** Turns a program into stretches under jax-js's `jit`, with loops and branches between them on the host. */
 export function wasmFunction(j: Jax, program: Program): WasmFunction {
   const regions = regionCache(j);
   const steps = plan(program).map((nodes) => makeStep(j, nodes, program, regions));
-  const lastUse = new Map<Value, number>();
-  steps.forEach((step, at) => {
-    for (const input of step.inputs) lastUse.set(input, at);
-  });
-  const outputUses = new Map<Value, number>();
-  for (const output of program.outputs) outputUses.set(output, (outputUses.get(output) ?? 0) + 1);
-
-  return (arrays) => {
-    const env = new Map<Value, JaxArray>();
-    program.inputs.forEach((input, i) => {
-      env.set(input, arrays[i] as JaxArray);
-    });
-    steps.forEach((step, at) => {
-      const given = step.inputs.map((input) => {
-        const array = env.get(input) as JaxArray;
-        if (lastUse.get(input) !== at || outputUses.has(input)) return array.ref;
-        env.delete(input);
-        return array;
-      });
-      const results = step.run(given);
-      step.outputs.forEach((output, i) => env.set(output, results[i] as JaxArray));
-    });
-    const results = program.outputs.map((output) => (env.get(output) as JaxArray).ref);
-    for (const array of env.values()) array.dispose();
-    return results;
-  };
+  return inSequence(steps, program.inputs, program.outputs);
 }
 
 /** Ops whose results jax-js keeps in memory. It joins all others into expressions, up to the next of these. */
@@ -70,7 +83,7 @@ function plan(program: Program): Node[][] {
   const length = (node: Node): number =>
     kept.has(node.op.name) ? 1 : node.inputs.reduce((sum, input) => sum + (lengths.get(input) ?? 1), 1);
   for (const node of program.nodes) {
-    if (onHost(node)) {
+    if (isOnHost(node.op.wasm)) {
       stretches.push([node]);
       open = undefined;
       continue;
@@ -92,29 +105,43 @@ function makeStep(
   program: Program,
   regions: (region: Region) => WasmFunction,
 ): Step {
+  const [first] = nodes;
+  const column = first?.op.wasm;
+  if (first && isOnHost<unknown>(column)) {
+    const { inputs, outputs } = first;
+    return { inputs, outputs, run: (arrays) => column.onHost(j, several(arrays), first, regions) };
+  }
   const made = new Set(nodes.flatMap((node) => [...node.outputs]));
   const inputs = [...new Set(nodes.flatMap((node) => node.inputs.filter((input) => !made.has(input))))];
-  const [first] = nodes;
-  if (first && onHost(first)) {
-    const column = first.op.wasm;
-    if (!isOnHost<unknown>(column)) throw new Error("host node without host column");
-    const at = first.inputs.map((input) => inputs.indexOf(input));
-    return {
-      inputs,
-      outputs: first.outputs,
-      run: (arrays) => {
-        const given = at.map((i) => (arrays[i] as JaxArray).ref);
-        for (const array of arrays) array.dispose();
-        return column.onHost(j, several(given), first, regions);
-      },
-    };
-  }
   const inside = new Set(nodes);
   const needed = new Set(program.outputs);
   for (const node of program.nodes) if (!inside.has(node)) for (const input of node.inputs) needed.add(input);
   const outputs = [...made].filter((value) => needed.has(value));
-  const jitted = j.jit((...arrays: JaxArray[]) => runStraight(j, nodes, inputs, outputs, arrays));
+  const steps = nodes.map(
+    (node): Step => ({
+      inputs: node.inputs,
+      outputs: node.outputs,
+      run: (arrays) => runNode(j, arrays, node),
+    }),
+  );
+  const traced = inSequence(steps, inputs, outputs);
+  const jitted = j.jit((...arrays: JaxArray[]) => [...traced(arrays)]);
   return { inputs, outputs, run: (arrays) => jitted(...arrays) };
+}
+
+/** Runs one node on jax-js arrays, which it owns. */
+function runNode(j: Jax, arrays: readonly JaxArray[], node: Node): readonly JaxArray[] {
+  const rule = node.op.wasm;
+  if (isLacking(rule) || isOnHost(rule))
+    throw new EspalierError(
+      "OP_UNSUPPORTED",
+      `the wasm engine has no ${node.op.name}${isLacking(rule) ? `: ${rule.lacking}` : ""}`,
+      { fix: "install the xla engine: npx espalier engine install" },
+    );
+  if (node.outputs.some((output) => output.size > 0)) return rule(j, several(arrays), node);
+  // jax-js's kernels do not take tensors without elements; what has none needs no computing.
+  for (const array of arrays) array.dispose();
+  return node.outputs.map((output) => jaxEmpty(j, output.type));
 }
 
 function regionCache(j: Jax): (region: Region) => WasmFunction {

@@ -1,8 +1,8 @@
-import type { ScanParams } from "../ops/scan.ts";
+import { type ScanParams, scanParts, sliceType } from "../ops/scan.ts";
 import type { Jax, JaxArray, WasmRegions } from "../trace/op.ts";
-import { type TensorType, tensorType } from "../trace/type.ts";
+import type { TensorType } from "../trace/type.ts";
 import type { Node } from "../trace/value.ts";
-import { jaxFromRaw, jaxScalar } from "./dtype.ts";
+import { jaxEmpty, jaxFromRaw, jaxScalar } from "./dtype.ts";
 
 type Raw = ReturnType<JaxArray["dataSync"]>;
 
@@ -13,21 +13,18 @@ export function scanOnHost(
   node: Node<ScanParams>,
   regions: WasmRegions,
 ): readonly JaxArray[] {
-  const { body, carries, stacked, counted, length, reverse } = node.params;
-  const from = counted ? 1 : 0;
+  const { body, carries, length, reverse } = node.params;
+  const { count, init, xs: stacks, captures } = scanParts(inputs, node.params);
   const step = regions(body);
-  const given = counted ? Number((inputs[0] as JaxArray).dataSync()[0]) : (length ?? 0);
+  const given = count ? Number(count.dataSync()[0]) : (length ?? 0);
   const n = length === undefined ? given : Math.min(given, length);
-  let carry = inputs.slice(from, from + carries);
-  const xs = inputs.slice(from + carries, from + carries + stacked).map((array) => array.dataSync());
-  const xTypes = node.inputs
-    .slice(from + carries, from + carries + stacked)
-    .map((value) => sliceOf(value.type));
-  const captures = inputs.slice(from + carries + stacked);
+  let carry: readonly JaxArray[] = init;
+  const xs = stacks.map((array) => array.dataSync());
+  const xTypes = scanParts(node.inputs, node.params).xs.map((value) => sliceType(value.type));
   const ysTypes = node.outputs.slice(carries).map((output) => output.type);
   const ys: (Raw | undefined)[] = ysTypes.map(() => undefined);
-  for (let count = 0; count < n; count++) {
-    const index = reverse ? n - 1 - count : count;
+  for (let done = 0; done < n; done++) {
+    const index = reverse ? n - 1 - done : done;
     const slices = xs.map((data, k) => {
       const type = xTypes[k] as TensorType;
       return jaxFromRaw(j, data.subarray(index * type.size, (index + 1) * type.size) as Raw, type);
@@ -40,7 +37,7 @@ export function scanOnHost(
     ]);
     carry = results.slice(0, carries);
     results.slice(carries).forEach((result, k) => {
-      const { size } = sliceOf(ysTypes[k] as TensorType);
+      const { size } = sliceType(ysTypes[k] as TensorType);
       const data = result.dataSync();
       ys[k] ??= new (data.constructor as new (n: number) => Raw)((ysTypes[k] as TensorType).size);
       ys[k]?.set(data as never, index * size);
@@ -49,16 +46,12 @@ export function scanOnHost(
     if (ysTypes.length === 0) smallest(carry)?.ref.dataSync();
   }
   for (const array of captures) array.dispose();
-  const stacks = ysTypes.map((type, k) => {
+  const results = ysTypes.map((type, k) => {
     const data = ys[k];
-    return data
-      ? jaxFromRaw(j, data, type)
-      : j.numpy.broadcastTo(jaxScalar(j, 0, type.dtype), [...type.shape]);
+    return data ? jaxFromRaw(j, data, type) : jaxEmpty(j, type);
   });
-  return [...carry, ...stacks];
+  return [...carry, ...results];
 }
-
-const sliceOf = (type: TensorType): TensorType => tensorType(type.dtype, type.shape.slice(1));
 
 function smallest(arrays: readonly JaxArray[]): JaxArray | undefined {
   return arrays.reduce<JaxArray | undefined>(

@@ -7,7 +7,6 @@ import { compileStatus } from "./compile-status.ts";
 import { chooseFlags } from "./flags.ts";
 import { startMesh } from "./mesh.ts";
 import {
-  bufferType,
   type Handle,
   PjrtClient,
   type PjrtDevice,
@@ -77,20 +76,20 @@ export function startXla(plugin: Plugin): Backend {
     text: (program) => writeModule(program),
     compile: (program, request) => compileProgram(client, program, request, native(request.device)),
     put: (data, type, device) =>
-      client.bufferFromHost(toBytes(data, type.dtype), bufferType[type.dtype], type.shape, native(device)),
+      client.buffers.fromHost(toBytes(data, type.dtype), type.dtype, type.shape, native(device)),
     read: (buffer, type) => reader(buffer as Handle, type),
     readSync: (buffer, type) => {
       const bytes = new Uint8Array(new ArrayBuffer(type.bytes));
-      if (type.size > 0) client.bufferToHost(buffer as Handle, bytes);
+      if (type.size > 0) client.buffers.toHost(buffer as Handle, bytes);
       return fromBytes(bytes, type.dtype);
     },
-    readBytes: (buffer, from, target) => client.bufferPartToHost(buffer as Handle, from, target),
+    readBytes: (buffer, from, target) => client.buffers.partToHost(buffer as Handle, from, target),
     inPlace: (buffer, { bytes }) =>
-      bytes > 0 && client.bufferByteSize(buffer as Handle) === bytes
-        ? client.bufferInPlace(buffer as Handle)
+      bytes > 0 && client.buffers.byteSize(buffer as Handle) === bytes
+        ? client.buffers.inPlace(buffer as Handle)
         : undefined,
-    ready: (buffer) => client.awaitBufferAsync(buffer as Handle),
-    free: (buffer) => client.destroyBuffer(buffer as Handle),
+    ready: (buffer) => client.buffers.waitAsync(buffer as Handle),
+    free: (buffer) => client.buffers.destroy(buffer as Handle),
     mesh: (count) => {
       const mesh = meshes.get(count) ?? startMesh(client, count);
       meshes.set(count, mesh);
@@ -114,14 +113,14 @@ function patientReader(client: PjrtClient): (buffer: Handle, type: TensorType) =
     const bytes = new Uint8Array(new ArrayBuffer(type.bytes));
     if (type.size === 0) return Promise.resolve(fromBytes(bytes, type.dtype));
     if (type.bytes > muchToCopy)
-      return client.bufferToHostAsync(buffer, bytes).then(() => fromBytes(bytes, type.dtype));
+      return client.buffers.toHostAsync(buffer, bytes).then(() => fromBytes(bytes, type.dtype));
     const start = performance.now();
     const done = (): HostArray => {
       usualWait = (usualWait + performance.now() - start) / 2;
       return fromBytes(bytes, type.dtype);
     };
-    if (usualWait >= shortWait) return client.bufferToHostAsync(buffer, bytes).then(done);
-    client.bufferToHost(buffer, bytes);
+    if (usualWait >= shortWait) return client.buffers.toHostAsync(buffer, bytes).then(done);
+    client.buffers.toHost(buffer, bytes);
     return Promise.resolve(done());
   };
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { requirePlugin } from "./plugin/require-plugin.ts";
+import { requirePlugin } from "./plugin/require-plugin.test-support.ts";
 
 const plugin = requirePlugin();
 /** `script` gives a program a terminal. Under ESPALIER_REQUIRE a skipped test is a failure that names it. */

@@ -2,7 +2,6 @@ import type { ScanParams } from "../ops/scan.ts";
 import { type Program, regionProgram } from "../trace/program.ts";
 import { type Region, regionsOf } from "../trace/region.ts";
 import type { Node } from "../trace/value.ts";
-import { multiplyAdds } from "./products.ts";
 
 /** Multiply-adds of the largest product above which the CPU's threads pay. */
 const manyProducts = 4_000_000;
@@ -45,6 +44,16 @@ function largestProduct(program: Program): number {
     const inside = regionsOf(node).map((region) => largestProduct(regionProgram(region)));
     return Math.max(largest, multiplyAdds(node), ...inside);
   }, 0);
+}
+
+/** Multiply-adds of one node: 0 where it is no product. */
+function multiplyAdds({ op, inputs, outputs, params }: Node): number {
+  if (op.name === "dotGeneral") {
+    const { lhsContract } = params as { readonly lhsContract: readonly number[] };
+    return lhsContract.reduce((product, axis) => product * (inputs[0].shape[axis] ?? 1), outputs[0].size);
+  }
+  if (op.name === "convolution") return outputs[0].size * inputs[1].size;
+  return 0;
 }
 
 /** Elements of the largest array up to which one kernel was measured to beat many. */

@@ -6,7 +6,7 @@ import { compile } from "../run/compile.ts";
 import { put } from "../run/put.ts";
 import type { Tensor } from "../run/tensor.ts";
 import type { Value } from "../trace/value.ts";
-import { requirePlugin } from "./plugin/require-plugin.ts";
+import { requirePlugin } from "./plugin/require-plugin.test-support.ts";
 
 const plugin = requirePlugin();
 const numbers = (length: number) => Float32Array.from({ length }, (_, i) => Math.sin(i * 1.3));

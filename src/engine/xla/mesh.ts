@@ -5,7 +5,7 @@ import { fromBytes, type HostArray, toBytes } from "../run/host.ts";
 import type { Program } from "../trace/program.ts";
 import type { TensorType } from "../trace/type.ts";
 import { aliasDonated, compileShared, flagsFor } from "./backend.ts";
-import { bufferType, type Handle, PjrtClient, type PjrtDevice } from "./pjrt/index.ts";
+import { type Handle, PjrtClient, type PjrtDevice } from "./pjrt/index.ts";
 import { writeModule } from "./writer.ts";
 
 // Several devices as one:
@@ -78,7 +78,7 @@ export function startMesh(main: PjrtClient, count: number): Backend {
       const shape = type.shape.map((n, i) => (i === axis ? n / count : n));
       const one = (device: PjrtDevice, d: number): Handle => {
         const part = axis === undefined ? bytes : partOf(bytes, run, run * count, d);
-        return client.bufferFromHost(part, bufferType[type.dtype], shape, device);
+        return client.buffers.fromHost(part, type.dtype, shape, device);
       };
       return { handles: natives.map(one), axis, run };
     },
@@ -88,15 +88,15 @@ export function startMesh(main: PjrtClient, count: number): Backend {
     inPlace: (native, { bytes }) => {
       const { handles, axis } = native as ShardedBuffer;
       const [first] = handles as readonly [Handle];
-      return axis === undefined && bytes > 0 && client.bufferByteSize(first) === bytes
-        ? client.bufferInPlace(first)
+      return axis === undefined && bytes > 0 && client.buffers.byteSize(first) === bytes
+        ? client.buffers.inPlace(first)
         : undefined;
     },
     ready: async (native) => {
-      await Promise.all((native as ShardedBuffer).handles.map((handle) => client.awaitBufferAsync(handle)));
+      await Promise.all((native as ShardedBuffer).handles.map((handle) => client.buffers.waitAsync(handle)));
     },
     free: (native) => {
-      for (const handle of (native as ShardedBuffer).handles) client.destroyBuffer(handle);
+      for (const handle of (native as ShardedBuffer).handles) client.buffers.destroy(handle);
     },
     shardedAxis: (native) => (native as ShardedBuffer).axis,
   };
@@ -153,20 +153,20 @@ function partOf(bytes: Uint8Array, run: number, period: number, d: number): Uint
 function readers(client: PjrtClient) {
   const read = async (parts: ShardedBuffer, { bytes, dtype }: TensorType): Promise<HostArray> => {
     const target = new Uint8Array(new ArrayBuffer(bytes));
-    if (parts.axis === undefined) await client.bufferToHostAsync(parts.handles[0] as Handle, target);
+    if (parts.axis === undefined) await client.buffers.toHostAsync(parts.handles[0] as Handle, target);
     else {
-      await Promise.all(parts.handles.map((handle) => client.awaitBufferAsync(handle)));
+      await Promise.all(parts.handles.map((handle) => client.buffers.waitAsync(handle)));
       await readBytes(parts, 0, target);
     }
     return fromBytes(target, dtype);
   };
   const readSync = ({ handles, axis, run }: ShardedBuffer, { bytes, dtype }: TensorType): HostArray => {
     const target = new Uint8Array(new ArrayBuffer(bytes));
-    if (axis === undefined) client.bufferToHost(handles[0] as Handle, target);
+    if (axis === undefined) client.buffers.toHost(handles[0] as Handle, target);
     else
       handles.forEach((handle, d) => {
         const part = new Uint8Array(bytes / handles.length);
-        client.bufferToHost(handle, part);
+        client.buffers.toHost(handle, part);
         place(part, { from: 0, target, run, period: run * handles.length, first: d * run });
       });
     return fromBytes(target, dtype);
@@ -176,7 +176,7 @@ function readers(client: PjrtClient) {
     from: number,
     target: Uint8Array,
   ): Promise<void> => {
-    if (axis === undefined) return client.bufferPartToHost(handles[0] as Handle, from, target);
+    if (axis === undefined) return client.buffers.partToHost(handles[0] as Handle, from, target);
     const period = run * handles.length;
     const reading = handles.map(async (handle, d) => {
       const first = d * run;
@@ -184,7 +184,7 @@ function readers(client: PjrtClient) {
       const before = (position: number): number =>
         Math.floor(position / period) * run + Math.min(run, Math.max(0, (position % period) - first));
       const part = new Uint8Array(before(from + target.length) - before(from));
-      await client.bufferPartToHost(handle, before(from), part);
+      await client.buffers.partToHost(handle, before(from), part);
       place(part, { from, target, run, period, first });
     });
     await Promise.all(reading);

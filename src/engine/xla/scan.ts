@@ -1,10 +1,10 @@
-import type { ScanParams } from "../ops/scan.ts";
-import { type TensorType, tensorType } from "../trace/type.ts";
+import { type ScanParams, scanParts, sliceType } from "../ops/scan.ts";
+import { shapeText, type TensorType, tensorType } from "../trace/type.ts";
 import type { Node } from "../trace/value.ts";
 import { isSingle, isSmallLoop } from "./flags.ts";
 import { type HloWriter, hloType } from "./writer.ts";
 
-const i32 = "tensor<i32>";
+const index32 = tensorType("i32", []);
 
 /**
  * A scan is one `while`: index, trip count, carry, stacked results, then what the loop only reads.
@@ -15,43 +15,34 @@ export function writeScan(
   inputs: readonly string[],
   node: Node<ScanParams>,
 ): readonly string[] {
-  const { body, carries, stacked, counted, length, reverse } = node.params;
-  const from = counted ? 1 : 0;
-  const types = node.inputs.map((input) => input.type);
-  const carryNames = inputs.slice(from, from + carries);
-  const readNames = inputs.slice(from + carries);
-  const readTypes = types.slice(from + carries);
+  const { body, carries, stacked, length, reverse } = node.params;
+  const names = scanParts(inputs, node.params);
+  const values = scanParts(node.inputs, node.params);
+  const readTypes = [...values.xs, ...values.captures].map(({ type }) => type);
   const ysTypes = node.outputs.slice(carries).map((output) => output.type);
   const ysNames = ysTypes.map((type) => w.splat(0, type));
   // No step can run, and stacks without slices cannot be sliced.
-  if (length === 0) return [...carryNames, ...ysNames];
+  if (length === 0) return [...names.init, ...ysNames];
   const zero = w.scalar(0, "i32");
   if (isSingle(node)) return writeStep(w, inputs, node, zero);
-  const count = counted ? (inputs[0] as string) : w.scalar(length ?? 0, "i32");
-  const starts = [zero, count, ...carryNames, ...ysNames, ...readNames];
-  const all = [
-    i32,
-    i32,
-    ...types.slice(from, from + carries).map(hloType),
-    ...ysTypes.map(hloType),
-    ...readTypes.map(hloType),
-  ];
-  const names = starts.map(() => w.fresh("s"));
-  const [at, n] = names as [string, string];
-  const carry = names.slice(2, 2 + carries);
-  const ys = names.slice(2 + carries, 2 + carries + ysTypes.length);
-  const reads = names.slice(2 + carries + ysTypes.length);
+  const count = names.count ?? w.scalar(length ?? 0, "i32");
+  const starts = [zero, count, ...names.init, ...ysNames, ...names.xs, ...names.captures];
+  const carryTypes = values.init.map(({ type }) => type);
+  const all = [index32, index32, ...carryTypes, ...ysTypes, ...readTypes].map(hloType);
+  const inside = starts.map(() => w.fresh("s"));
+  const [at, n] = inside as [string, string];
+  const carry = inside.slice(2, 2 + carries);
+  const ys = inside.slice(2 + carries, 2 + carries + ysTypes.length);
+  const reads = inside.slice(2 + carries + ysTypes.length);
 
   const test = w.nested();
-  const limit = counted ? n : test.scalar(length ?? 0, "i32");
-  const more = test.put(`stablehlo.compare LT, ${at}, ${limit}, SIGNED : (${i32}, ${i32}) -> tensor<i1>`);
+  const limit = names.count ? n : test.scalar(length ?? 0, "i32");
+  const more = test.compare("LT", at, limit, index32);
   test.line(`stablehlo.return ${more} : tensor<i1>`);
 
   const step = w.nested();
   const one = step.scalar(1, "i32");
-  const index = reverse
-    ? step.put(`stablehlo.subtract ${step.put(`stablehlo.subtract ${n}, ${one} : ${i32}`)}, ${at} : ${i32}`)
-    : at;
+  const index = reverse ? step.each("subtract", [step.each("subtract", [n, one], index32), at], index32) : at;
   const none = step.scalar(0, "i32");
   const slices = reads
     .slice(0, stacked)
@@ -62,14 +53,14 @@ export function writeScan(
   const nextYs = ysTypes.map((type, i) =>
     writeSlice(step, ys[i] as string, type, region.results[carries + i] as string, index, none),
   );
-  const next = step.put(`stablehlo.add ${at}, ${one} : ${i32}`);
+  const next = step.each("add", [at, one], index32);
   step.line(
     `stablehlo.return ${[next, n, ...nextCarry, ...nextYs, ...reads].join(", ")} : ${all.join(", ")}`,
   );
 
   const loop = (from: readonly string[]): string =>
     [
-      `stablehlo.while(${names.map((name, i) => `${name} = ${from[i]}`).join(", ")}) : ${all.join(", ")}`,
+      `stablehlo.while(${inside.map((name, i) => `${name} = ${from[i]}`).join(", ")}) : ${all.join(", ")}`,
       "    cond {",
       ...test.lines,
       "    } do {",
@@ -95,26 +86,32 @@ function writeStep(
     .map((name, i) => unstacked(w, name, node.inputs[carries + i]?.type as TensorType));
   const region = w.region(body, [zero, ...inputs.slice(0, carries), ...slices, ...reads.slice(stacked)]);
   w.lines.push(...region.lines);
-  const ys = node.outputs.slice(carries).map(({ type }, i) => {
-    const one = tensorType(type.dtype, type.shape.slice(1));
-    return w.put(`stablehlo.reshape ${region.results[carries + i]} : (${hloType(one)}) -> ${hloType(type)}`);
-  });
+  const ys = node.outputs
+    .slice(carries)
+    .map(({ type }, i) =>
+      w.apply("reshape", [region.results[carries + i] as string], [sliceType(type)], type),
+    );
   return [...region.results.slice(0, carries), ...ys];
 }
 
 /** A stack of one slice as that slice. */
-function unstacked(w: HloWriter, name: string, type: TensorType): string {
-  const less = tensorType(type.dtype, type.shape.slice(1));
-  return w.put(`stablehlo.reshape ${name} : (${hloType(type)}) -> ${hloType(less)}`);
-}
+const unstacked = (w: HloWriter, name: string, type: TensorType): string =>
+  w.apply("reshape", [name], [type], sliceType(type));
+
+/** The type of a stack with one slice, and where a slice of a stack begins. */
+const oneOf = ({ dtype, shape }: TensorType): TensorType => tensorType(dtype, [1, ...shape.slice(1)]);
+const startsOf = ({ shape }: TensorType, index: string, zero: string): readonly string[] =>
+  shape.map((_, axis) => (axis === 0 ? index : zero));
 
 function readSlice(w: HloWriter, stack: string, type: TensorType, index: string, zero: string): string {
-  const one = tensorType(type.dtype, [1, ...type.shape.slice(1)]);
-  const starts = [index, ...type.shape.slice(1).map(() => zero)];
-  const slice = w.put(
-    `stablehlo.dynamic_slice ${stack}, ${starts.join(", ")}, sizes = [${one.shape.join(", ")}] : (${[hloType(type), ...starts.map(() => i32)].join(", ")}) -> ${hloType(one)}`,
+  const one = oneOf(type);
+  const types = [type, ...type.shape.map(() => index32)];
+  const sizes = `, sizes = ${shapeText(one.shape)}`;
+  return unstacked(
+    w,
+    w.apply("dynamic_slice", [stack, ...startsOf(type, index, zero)], types, one, sizes),
+    one,
   );
-  return unstacked(w, slice, one);
 }
 
 function writeSlice(
@@ -125,12 +122,8 @@ function writeSlice(
   index: string,
   zero: string,
 ): string {
-  const one = tensorType(type.dtype, [1, ...type.shape.slice(1)]);
-  const starts = [index, ...type.shape.slice(1).map(() => zero)];
-  const row = w.put(
-    `stablehlo.reshape ${value} : (${hloType(tensorType(type.dtype, type.shape.slice(1)))}) -> ${hloType(one)}`,
-  );
-  return w.put(
-    `stablehlo.dynamic_update_slice ${stack}, ${row}, ${starts.join(", ")} : (${[hloType(type), hloType(one), ...starts.map(() => i32)].join(", ")}) -> ${hloType(type)}`,
-  );
+  const one = oneOf(type);
+  const row = w.apply("reshape", [value], [sliceType(type)], one);
+  const types = [type, one, ...type.shape.map(() => index32)];
+  return w.apply("dynamic_update_slice", [stack, row, ...startsOf(type, index, zero)], types, type);
 }

@@ -1,6 +1,6 @@
 import { EspalierError } from "../../core/index.ts";
 import { type DType, isFloat } from "../trace/dtype.ts";
-import { isLacking, several } from "../trace/op.ts";
+import { isLacking, type Several, several } from "../trace/op.ts";
 import { type Program, regionProgram } from "../trace/program.ts";
 import type { Region } from "../trace/region.ts";
 import { type TensorType, tensorType } from "../trace/type.ts";
@@ -17,12 +17,17 @@ const elementText: Readonly<Record<DType, string>> = {
   bool: "i1",
 };
 
-/** A type as StableHLO writes it: `tensor<2x3xf32>`. */
-export function hloType(type: TensorType): string {
-  return `tensor<${[...type.shape, elementText[type.dtype]].join("x")}>`;
-}
+/** A tensor's type, or a value that has one. */
+type Typed = Pick<TensorType, "dtype" | "shape">;
 
-export const hloElement = (dtype: DType): string => elementText[dtype];
+/** A type as StableHLO writes it: `tensor<2x3xf32>`. */
+export const hloType = ({ dtype, shape }: Typed): string =>
+  `tensor<${[...shape, elementText[dtype]].join("x")}>`;
+
+const hloTypes = (types: readonly Typed[]): string => types.map(hloType).join(", ");
+
+/** The type of a scalar: `tensor<f32>`. */
+export const hloScalar = (dtype: DType): string => hloType({ dtype, shape: [] });
 
 /** A list of integers as an attribute: `array<i64: 0, 1>`. */
 export const i64s = (values: readonly number[]): string =>
@@ -81,6 +86,55 @@ export class HloWriter {
     const name = this.fresh();
     this.line(`${name}:${count} = ${text}`);
     return Array.from({ length: count }, (_, i) => `${name}#${i}`);
+  }
+
+  /** Writes an operation with one result of a type of its own: `stablehlo.reshape %x : (f32[2]) -> f32[2,1]`. */
+  apply(
+    op: string,
+    names: readonly string[],
+    inputs: readonly Typed[],
+    result: Typed,
+    attributes = "",
+  ): string {
+    return this.put(
+      `stablehlo.${op} ${names.join(", ")}${attributes} : (${hloTypes(inputs)}) -> ${hloType(result)}`,
+    );
+  }
+
+  /** Writes an operation whose operands and result are all of one type. */
+  each(op: string, names: readonly string[], type: Typed): string {
+    return this.put(`stablehlo.${op} ${names.join(", ")} : ${hloType(type)}`);
+  }
+
+  /** Writes a comparison of two values of one type. */
+  compare(direction: string, x: string, y: string, type: Typed): string {
+    const { dtype, shape } = type;
+    const kind = isFloat(dtype) ? "FLOAT" : dtype === "i32" ? "SIGNED" : "UNSIGNED";
+    return this.apply("compare", [direction, x, y], [type, type], { dtype: "bool", shape }, `, ${kind}`);
+  }
+
+  /**
+   * The text of an operation with a body, which says what it does with elements: `write` gets the names of scalars of
+   * these types and gives its results with theirs. `rest` is what follows the body.
+   */
+  withBody(
+    op: string,
+    names: readonly string[],
+    scalars: readonly DType[],
+    write: (inner: HloWriter, args: Several<string>) => readonly (readonly [name: string, dtype: DType])[],
+    rest: string,
+  ): string {
+    const args = scalars.map(() => this.fresh("a"));
+    const inner = this.nested();
+    const results = write(inner, several(args));
+    const types = results.map(([, dtype]) => hloScalar(dtype));
+    inner.line(`stablehlo.return ${results.map(([name]) => name).join(", ")} : ${types.join(", ")}`);
+    return [
+      `"stablehlo.${op}"(${names.join(", ")}) ({`,
+      `    ^bb0(${args.map((arg, i) => `${arg}: ${hloScalar(scalars[i] as DType)}`).join(", ")}):`,
+      ...inner.lines,
+      `    }) ${rest}`,
+    ].join("\n");
   }
 
   /** Writes an operation over values of given types, of which the compiler makes one kernel, and gives the results. */

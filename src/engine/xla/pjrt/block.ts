@@ -39,13 +39,6 @@ export class Block {
     return block;
   }
 
-  /** Signed 64-bit integers. */
-  static integers(values: readonly number[]): Block {
-    const block = new Block(values.length * 8);
-    new BigInt64Array(block.#memory).set(values.map(BigInt));
-    return block;
-  }
-
   pointer(offset: number): Handle {
     const at = offset >>> 2;
     // Both words exist for every offset of the layout.
@@ -70,21 +63,5 @@ export class Block {
 
   setInt32(offset: number, value: number): void {
     this.words[offset >>> 2] = value;
-  }
-
-  int64(offset: number): number {
-    return Number(new DataView(this.#memory).getBigInt64(offset, true));
-  }
-
-  setInt64(offset: number, value: number): void {
-    new DataView(this.#memory).setBigInt64(offset, BigInt(value), true);
-  }
-
-  setFloat32(offset: number, value: number): void {
-    new DataView(this.#memory).setFloat32(offset, value, true);
-  }
-
-  byte(offset: number): number {
-    return new DataView(this.#memory).getUint8(offset);
   }
 }

@@ -1,24 +1,19 @@
 import { EspalierError } from "../../../core/index.ts";
+import type { HostMemory } from "../../run/backend.ts";
+import { byteWidth, type DType } from "../../trace/dtype.ts";
 import type { PjrtApi } from "./api.ts";
 import { Block } from "./block.ts";
 import type { PjrtDevice } from "./device.ts";
 import { Events } from "./events.ts";
-import { copyToDevice, elementBytes, fromHost, RESULT, SUBJECT } from "./layout.ts";
+import { bufferType, fromHost, RESULT, SUBJECT } from "./layout.ts";
 import { type Handle, native } from "./library.ts";
-import {
-  type BufferMemory,
-  DeviceReader,
-  HostReader,
-  InPlace,
-  pluginReferences,
-  type Reader,
-} from "./read.ts";
+import { DeviceReader, HostReader, InPlace, pluginReferences, type Reader } from "./read.ts";
 
 const MAX_RANK = 64;
 
-type BufferQuery = "bufferOnDeviceBytes" | "bufferCopyToDevice" | "bufferDestroy" | "bufferReadyEvent";
+type BufferQuery = "bufferOnDeviceBytes" | "bufferDestroy" | "bufferReadyEvent";
 
-/** Device buffers: made from host bytes, read back, waited for, freed. */
+/** A client's device buffers: made from host bytes, read back, waited for, freed. */
 export class Buffers {
   readonly #api: PjrtApi;
   readonly #events: Events;
@@ -28,6 +23,7 @@ export class Buffers {
   readonly #subject = Block.struct();
   readonly #dims = new Block(MAX_RANK * 8);
   readonly #empty = new Block(8);
+  #open = true;
 
   /** @param onHost whether the devices' memory is the host's own */
   constructor(api: PjrtApi, client: Handle, onHost: boolean) {
@@ -41,12 +37,25 @@ export class Buffers {
     this.#fromHost.setInt32(fromHost.semantics, 0); // the data is copied during the call
   }
 
-  fromHost(data: Uint8Array, elementType: number, dims: readonly number[], device: PjrtDevice): Handle {
-    checkLength(data, elementType, dims);
+  /** After this, buffers can only be freed, which does nothing: they are gone with the client. */
+  close(): void {
+    this.#open = false;
+  }
+
+  /** Throws once the client is closed. */
+  checkOpen(): void {
+    if (!this.#open)
+      throw new EspalierError("XLA_RUNTIME", "this XLA client is closed", { fix: "open another one" });
+  }
+
+  /** Copies bytes to a device. The bytes may change as soon as this returns. */
+  fromHost(data: Uint8Array, dtype: DType, dims: readonly number[], device: PjrtDevice): Handle {
+    this.checkOpen();
+    checkLength(data, dtype, dims);
     for (let i = 0; i < dims.length; i++) this.#dims.setPointer(i * 8, dims[i] as number);
     const block = this.#fromHost;
     block.setPointer(fromHost.data, data.byteLength === 0 ? this.#empty.address : native().addressOf(data));
-    block.setInt32(fromHost.type, elementType);
+    block.setInt32(fromHost.type, bufferType[dtype]);
     block.setPointer(fromHost.rank, dims.length);
     block.setPointer(fromHost.device, device.handle);
     this.#api.call("clientBufferFromHost", block);
@@ -54,12 +63,14 @@ export class Buffers {
     return block.pointer(fromHost.buffer);
   }
 
+  /** Copies a buffer to `target` and blocks until it is there. */
   toHost(buffer: Handle, target: Uint8Array): void {
-    this.#reader.read(alive(buffer), target);
+    this.#reader.read(this.#alive(buffer), target);
   }
 
+  /** Copies a buffer to `target` without blocking the event loop. `target` must not be used until it resolves. */
   async toHostAsync(buffer: Handle, target: Uint8Array): Promise<void> {
-    await this.#reader.readAsync(alive(buffer), target);
+    await this.#reader.readAsync(this.#alive(buffer), target);
   }
 
   /**
@@ -79,9 +90,17 @@ export class Buffers {
     await this.#reader.readPart(buffer, from, target);
   }
 
-  /** The memory of a buffer where it lies; undefined where it has not been computed, or is not the host's. */
-  inPlace(buffer: Handle): BufferMemory | undefined {
-    return this.isReady(buffer) ? this.#inPlace?.lend(buffer) : undefined;
+  /**
+   * The bytes of a buffer where they lie, until they are released; freeing the buffer waits for that. Undefined where
+   * it has not been computed, or the device's memory is not the host's.
+   */
+  inPlace(buffer: Handle): HostMemory | undefined {
+    const memory = this.isReady(buffer) ? this.#inPlace?.lend(buffer) : undefined;
+    if (!memory) return undefined;
+    const release = (): void => {
+      if (this.#open) memory.release();
+    };
+    return { ...memory, release };
   }
 
   isReady(buffer: Handle): boolean {
@@ -91,25 +110,27 @@ export class Buffers {
     return ready;
   }
 
+  /** Blocks until the buffer is there; throws if the program that makes it failed. */
   wait(buffer: Handle): void {
     this.#events.wait(this.#readyEvent(buffer));
   }
 
+  /** As {@link wait}, without blocking the event loop. */
   async waitAsync(buffer: Handle): Promise<void> {
     await this.#events.waitAsync(this.#readyEvent(buffer));
   }
 
+  /** Bytes the buffer takes on its device. */
   byteSize(buffer: Handle): number {
     return this.#about("bufferOnDeviceBytes", buffer).pointer(RESULT);
   }
 
-  copyTo(buffer: Handle, device: PjrtDevice): Handle {
-    this.#subject.setPointer(copyToDevice.device, device.handle);
-    return this.#about("bufferCopyToDevice", buffer).pointer(copyToDevice.buffer);
-  }
-
-  /** Frees the buffer: now, or after the last reading in place. */
+  /**
+   * Frees a buffer, or the handle of one that a program took over: now, or after the last reading in place. Does
+   * nothing once the client is closed.
+   */
   destroy(buffer: Handle): void {
+    if (!this.#open) return;
     if (this.#inPlace?.postpones(buffer, () => this.destroy(buffer))) return;
     this.#about("bufferDestroy", buffer);
   }
@@ -119,25 +140,26 @@ export class Buffers {
   }
 
   #about(query: BufferQuery, buffer: Handle): Block {
-    this.#subject.setPointer(SUBJECT, alive(buffer));
+    this.#subject.setPointer(SUBJECT, this.#alive(buffer));
     return this.#api.call(query, this.#subject);
+  }
+
+  /** PJRT would crash on a null buffer. */
+  #alive(buffer: Handle): Handle {
+    this.checkOpen();
+    if (buffer !== 0) return buffer;
+    throw new EspalierError("XLA_RUNTIME", "the buffer is null: it was never made, or it was freed");
   }
 }
 
-/** PJRT would crash on a null buffer. */
-function alive(buffer: Handle): Handle {
-  if (buffer !== 0) return buffer;
-  throw new EspalierError("XLA_RUNTIME", "the buffer is null: it was never made, or it was freed");
-}
-
 /** PJRT takes the length from the shape and would read past the end of shorter data. */
-function checkLength(data: Uint8Array, elementType: number, dims: readonly number[]): void {
+function checkLength(data: Uint8Array, dtype: DType, dims: readonly number[]): void {
   if (dims.length > MAX_RANK)
     throw new EspalierError(
       "XLA_RUNTIME",
       `an array of ${dims.length} axes; at most ${MAX_RANK} are possible`,
     );
-  let bytes = elementBytes[elementType] ?? 1;
+  let bytes = byteWidth(dtype);
   for (let i = 0; i < dims.length; i++) bytes *= dims[i] as number;
   if (data.byteLength === bytes) return;
   throw new EspalierError(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { requirePlugin } from "../plugin/require-plugin.ts";
-import { bufferType, type Handle, PjrtClient, type PjrtDevice } from "./index.ts";
+import { requirePlugin } from "../plugin/require-plugin.test-support.ts";
+import { type Handle, PjrtClient, type PjrtDevice } from "./index.ts";
 
 const plugin = requirePlugin();
 
@@ -45,27 +45,18 @@ describe.skipIf(!plugin)("PjrtClient", () => {
   afterAll(() => client.close());
 
   const put = (values: readonly number[], on: PjrtDevice = device) =>
-    client.bufferFromHost(
-      new Uint8Array(Float32Array.from(values).buffer),
-      bufferType.f32,
-      [values.length],
-      on,
-    );
+    client.buffers.fromHost(new Uint8Array(Float32Array.from(values).buffer), "f32", [values.length], on);
   const get = (buffer: Handle | undefined, length = 4) => {
     const target = new Float32Array(length);
-    client.bufferToHost(buffer ?? 0, new Uint8Array(target.buffer));
+    client.buffers.toHost(buffer ?? 0, new Uint8Array(target.buffer));
     return [...target];
   };
 
   it("tells its platform, version and devices", () => {
     expect(client.platform).toBe("cpu");
     expect(client.apiVersion.major).toBe(0);
-    expect(client.devices.map(({ index, id }) => [index, id])).toEqual([
-      [0, 0],
-      [1, 1],
-    ]);
-    expect(device.kind).toBe("cpu");
-    expect(device.memory()).toBeUndefined();
+    expect(client.devices.map(({ id }) => id)).toEqual([0, 1]);
+    expect(device.description).toMatch(/cpu/i);
   });
 
   it("runs a program of several inputs and outputs", () => {
@@ -78,33 +69,32 @@ describe.skipIf(!plugin)("PjrtClient", () => {
       [11, 22, 33, 44],
       [10, 40, 90, 160],
     ]);
-    for (const buffer of [x, y, ...outputs]) client.destroyBuffer(buffer);
+    for (const buffer of [x, y, ...outputs]) client.buffers.destroy(buffer);
     program.close();
   });
 
   it("copies data before it returns, so that the caller may change it", () => {
     const data = Float32Array.of(1, 2, 3, 4);
-    const buffer = client.bufferFromHost(new Uint8Array(data.buffer), bufferType.f32, [2, 2], device);
+    const buffer = client.buffers.fromHost(new Uint8Array(data.buffer), "f32", [2, 2], device);
     data.fill(9);
     expect(get(buffer)).toEqual([1, 2, 3, 4]);
-    expect(client.bufferByteSize(buffer)).toBe(16);
+    expect(client.buffers.byteSize(buffer)).toBe(16);
   });
 
   it("takes and gives arrays without elements", () => {
-    const buffer = client.bufferFromHost(new Uint8Array(0), bufferType.f32, [0, 3], device);
+    const buffer = client.buffers.fromHost(new Uint8Array(0), "f32", [0, 3], device);
     expect(get(buffer, 0)).toEqual([]);
-    expect(client.bufferByteSize(buffer)).toBe(0);
+    expect(client.buffers.byteSize(buffer)).toBe(0);
   });
 
-  it("compiles for the device it is asked for, and copies between devices", async () => {
+  it("compiles for the device it is asked for", async () => {
     const second = client.devices[1] as PjrtDevice;
     const program = client.compile(vectors, { device: second });
     const x = put([1, 2, 3, 4], second);
     const outputs: Handle[] = [];
     program.execute([x, x], outputs);
-    const back = client.copyToDevice(outputs[0] as Handle, device);
     const target = new Uint8Array(16);
-    await client.bufferToHostAsync(back, target);
+    await client.buffers.toHostAsync(outputs[0] as Handle, target);
     expect([...new Float32Array(target.buffer)]).toEqual([2, 4, 6, 8]);
     expect(() => program.execute([x, put([1, 2, 3, 4])], outputs)).toThrow(failure("XLA_RUNTIME", /device/));
   });
@@ -123,17 +113,17 @@ describe.skipIf(!plugin)("PjrtClient", () => {
   it("runs programs of different devices beside each other", async () => {
     const program = client.compile(powers, { device: "any", flags: { xla_cpu_multi_thread_eigen: false } });
     const start = (n: number, on: PjrtDevice): Handle => {
-      const x = client.bufferFromHost(new Uint8Array(4 * 256 * 256), bufferType.f32, [256, 256], on);
-      const count = client.bufferFromHost(new Uint8Array(Int32Array.of(n).buffer), bufferType.i32, [], on);
+      const x = client.buffers.fromHost(new Uint8Array(4 * 256 * 256), "f32", [256, 256], on);
+      const count = client.buffers.fromHost(new Uint8Array(Int32Array.of(n).buffer), "i32", [], on);
       const outputs: Handle[] = [];
       program.execute([x, count], outputs, on);
       return outputs[0] as Handle;
     };
     const long = start(1000, device);
     const short = start(1, client.devices[1] as PjrtDevice);
-    await client.awaitBufferAsync(short);
-    expect(client.bufferReady(long)).toBe(false);
-    await client.awaitBufferAsync(long);
+    await client.buffers.waitAsync(short);
+    expect(client.buffers.isReady(long)).toBe(false);
+    await client.buffers.waitAsync(long);
   });
 
   it("reads long results without holding up the event loop", async () => {
@@ -145,21 +135,21 @@ describe.skipIf(!plugin)("PjrtClient", () => {
         return %0 : ${type} } }`,
     );
     const ones = new Float32Array(n * n).fill(1);
-    const input = client.bufferFromHost(new Uint8Array(ones.buffer), bufferType.f32, [n, n], device);
+    const input = client.buffers.fromHost(new Uint8Array(ones.buffer), "f32", [n, n], device);
     const outputs: Handle[] = [];
     program.execute([input], outputs);
     const target = new Float32Array(n * n);
-    const reading = client.bufferToHostAsync(outputs[0] as Handle, new Uint8Array(target.buffer));
-    client.destroyBuffer(outputs[0] as Handle); // the copy survives the buffer
+    const reading = client.buffers.toHostAsync(outputs[0] as Handle, new Uint8Array(target.buffer));
+    client.buffers.destroy(outputs[0] as Handle); // the copy survives the buffer
     await reading;
     expect(target.every((value) => value === n)).toBe(true);
   });
 
   it("waits for buffers both ways", async () => {
     const buffer = put([1, 2, 3, 4]);
-    client.awaitBuffer(buffer);
-    expect(client.bufferReady(buffer)).toBe(true);
-    await client.awaitBufferAsync(buffer);
+    client.buffers.wait(buffer);
+    expect(client.buffers.isReady(buffer)).toBe(true);
+    await client.buffers.waitAsync(buffer);
   });
 
   it("takes over the memory of donated inputs, and says so when they are used again", async () => {
@@ -170,15 +160,8 @@ describe.skipIf(!plugin)("PjrtClient", () => {
     expect(get(outputs[0])).toEqual([2, 4, 6, 8]);
     expect(() => program.execute([x], outputs)).toThrow(failure("XLA_RUNTIME", /donated/));
     expect(() => get(x)).toThrow(failure("XLA_RUNTIME", /donated/));
-    await expect(client.bufferToHostAsync(x, new Uint8Array(16))).rejects.toThrow(/donated/);
-    client.destroyBuffer(x);
-  });
-
-  it("leaves inputs alone that it is told to keep", () => {
-    const program = client.compile(donating, { nonDonatable: [0] });
-    const x = put([1, 2, 3, 4]);
-    program.execute([x], []);
-    expect(get(x)).toEqual([1, 2, 3, 4]);
+    await expect(client.buffers.toHostAsync(x, new Uint8Array(16))).rejects.toThrow(/donated/);
+    client.buffers.destroy(x);
   });
 
   it("reports what the compiler says", () => {
@@ -196,7 +179,7 @@ describe.skipIf(!plugin)("PjrtClient", () => {
     expect(() => program.execute([x, 0], [])).toThrow(failure("XLA_RUNTIME", /input 1/));
     expect(() => get(x, 3)).toThrow(failure("XLA_RUNTIME", /16 bytes read into 12/));
     expect(() => get(0)).toThrow(failure("XLA_RUNTIME", /null/));
-    expect(() => client.bufferFromHost(new Uint8Array(4), bufferType.f32, [2], device)).toThrow(
+    expect(() => client.buffers.fromHost(new Uint8Array(4), "f32", [2], device)).toThrow(
       failure("XLA_RUNTIME", /4 bytes for shape \[2\], which takes 8/),
     );
   });
@@ -207,8 +190,8 @@ describe.skipIf(!plugin)("PjrtClient", () => {
     other.close();
     expect(() => program.execute([1, 1], [])).toThrow(failure("XLA_RUNTIME", /freed/));
     expect(() => other.compile(vectors)).toThrow(failure("XLA_RUNTIME", /closed/));
-    expect(() => other.awaitBuffer(1)).toThrow(failure("XLA_RUNTIME", /closed/));
-    other.destroyBuffer(1);
+    expect(() => other.buffers.wait(1)).toThrow(failure("XLA_RUNTIME", /closed/));
+    other.buffers.destroy(1);
     other.close();
   });
 });

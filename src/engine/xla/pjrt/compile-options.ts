@@ -1,6 +1,6 @@
 import { ProtoWriter } from "../../../core/index.ts";
 import { Block } from "./block.ts";
-import { namedValue, namedValueType } from "./layout.ts";
+import { INT64, namedValue } from "./layout.ts";
 
 /** The device of a program, or several; `any`: the one that each call names. By their ids. */
 export type ProgramDevice = number | readonly number[] | "any";
@@ -58,13 +58,8 @@ function writeDeviceAssignment(out: ProtoWriter, ids: readonly number[]): void {
   out.end(assignment);
 }
 
-export type OptionValue = string | number | boolean | readonly number[];
-
-/** Options whose numbers are floats even when they are whole. */
-const FLOATS = new Set(["memory_fraction"]);
-
-/** Encodes options as the array of `PJRT_NamedValue` that creates a client. */
-export function encodeNamedValues(options: Readonly<Record<string, OptionValue>>): Block {
+/** Encodes options, which are whole numbers, as the array of `PJRT_NamedValue` that creates a client. */
+export function encodeNamedValues(options: Readonly<Record<string, number>>): Block {
   const entries = Object.entries(options);
   const block = new Block(entries.length * namedValue.size);
   entries.forEach(([name, value], i) => {
@@ -73,32 +68,9 @@ export function encodeNamedValues(options: Readonly<Record<string, OptionValue>>
     block.setPointer(at, namedValue.size);
     block.pointTo(at + namedValue.name, Block.bytes(nameBytes));
     block.setPointer(at + namedValue.nameLength, nameBytes.length);
-    writeValue(block, at, name, value);
+    block.setInt32(at + namedValue.type, INT64);
+    block.setPointer(at + namedValue.value, value);
+    block.setPointer(at + namedValue.valueLength, 1);
   });
   return block;
-}
-
-function writeValue(block: Block, at: number, name: string, value: OptionValue): void {
-  const type = typeOf(name, value);
-  const field = at + namedValue.value;
-  let length = 1;
-  if (typeof value === "string") {
-    const bytes = Buffer.from(value);
-    block.pointTo(field, Block.bytes(bytes));
-    length = bytes.length;
-  } else if (typeof value === "boolean") block.setInt32(field, value ? 1 : 0);
-  else if (typeof value !== "number") {
-    block.pointTo(field, Block.integers(value));
-    length = value.length;
-  } else if (type === namedValueType.float) block.setFloat32(field, value);
-  else block.setInt64(field, value);
-  block.setInt32(at + namedValue.type, type);
-  block.setPointer(at + namedValue.valueLength, length);
-}
-
-function typeOf(name: string, value: OptionValue): number {
-  if (typeof value === "string") return namedValueType.string;
-  if (typeof value === "boolean") return namedValueType.bool;
-  if (typeof value !== "number") return namedValueType.int64List;
-  return FLOATS.has(name) || !Number.isInteger(value) ? namedValueType.float : namedValueType.int64;
 }

@@ -2,14 +2,12 @@ import { EspalierError } from "../../../core/index.ts";
 import type { PjrtApi } from "./api.ts";
 import { Block } from "./block.ts";
 import type { PjrtDevice } from "./device.ts";
-import { execute, executeOptions, RESULT, SUBJECT } from "./layout.ts";
+import { execute, RESULT, SUBJECT } from "./layout.ts";
 import type { Handle, NativeFunction } from "./library.ts";
 
 const HIGH = 2 ** 32;
 
 export interface ExecutableOptions {
-  /** Inputs that a call never takes over, whatever the module's aliasing says. */
-  readonly nonDonatable: readonly number[];
   /** Devices that it runs on, each with inputs and outputs of its own. */
   readonly devices: number;
   readonly onClose: () => void;
@@ -20,8 +18,6 @@ export class PjrtExecutable {
   /** Outputs of a call, over all devices. */
   readonly outputCount: number;
   readonly #devices: number;
-  /** Size of the machine code, where the plugin tells it. */
-  readonly generatedCodeBytes: number | undefined;
   readonly #api: PjrtApi;
   readonly #execute: NativeFunction;
   readonly #block = Block.struct();
@@ -31,7 +27,7 @@ export class PjrtExecutable {
   readonly #onClose: () => void;
   #handle: Handle;
 
-  constructor(api: PjrtApi, handle: Handle, { nonDonatable, devices, onClose }: ExecutableOptions) {
+  constructor(api: PjrtApi, handle: Handle, { devices, onClose }: ExecutableOptions) {
     this.#api = api;
     this.#handle = handle;
     this.#onClose = onClose;
@@ -39,15 +35,11 @@ export class PjrtExecutable {
     this.#execute = api.functions.loadedExecutableExecute;
     const inner = api.query("loadedExecutableExecutable", handle).pointer(RESULT);
     this.outputCount = devices * api.query("executableNumOutputs", inner).pointer(RESULT);
-    this.generatedCodeBytes = codeBytes(api, inner);
     api.query("executableDestroy", inner);
 
     this.#outputs = new Block(this.outputCount * 8);
-    const options = Block.struct();
-    if (nonDonatable.length > 0) options.pointTo(executeOptions.nonDonatable, Block.integers(nonDonatable));
-    options.setPointer(executeOptions.nonDonatableCount, nonDonatable.length);
     this.#block.setPointer(SUBJECT, handle);
-    this.#block.pointTo(execute.options, options);
+    this.#block.pointTo(execute.options, Block.struct());
     this.#block.setPointer(execute.deviceCount, devices);
     this.#block.pointTo(execute.outputLists, listsOf(this.#outputs, devices, this.outputCount));
   }
@@ -102,15 +94,6 @@ function listsOf(all: Block, devices: number, count: number): Block {
   lists.pointTo(0, all);
   for (let i = 1; i < devices; i++) lists.setPointer(i * 8, all.address + (i * count * 8) / devices);
   return lists;
-}
-
-function codeBytes(api: PjrtApi, executable: Handle): number | undefined {
-  try {
-    return api.query("executableCodeBytes", executable).int64(RESULT);
-  } catch (error) {
-    if (error instanceof EspalierError) return undefined;
-    throw error;
-  }
 }
 
 function freed(what: string): EspalierError {

@@ -1,3 +1,5 @@
+import type { DType } from "../../trace/dtype.ts";
+
 /**
  * Where things lie in the PJRT C API, major version 0. Functions of the table and fields of the structs are
  * only ever appended, so these hold for every later minor; checked against the headers of 0.81 and 0.114.
@@ -19,29 +21,23 @@ export const functions = {
   pluginInitialize: 3,
   eventDestroy: 5,
   eventIsReady: 6,
-  eventError: 7,
   eventAwait: 8,
   clientCreate: 10,
   clientDestroy: 11,
   clientPlatformName: 12,
-  clientPlatformVersion: 14,
   clientAddressableDevices: 16,
   clientCompile: 20,
   clientBufferFromHost: 22,
   descriptionId: 23,
-  descriptionKind: 26,
   descriptionToString: 28,
   deviceDescription: 29,
-  deviceMemoryStats: 34,
   executableDestroy: 40,
   executableNumOutputs: 44,
-  executableCodeBytes: 45,
   loadedExecutableDestroy: 50,
   loadedExecutableExecutable: 51,
   loadedExecutableExecute: 55,
   bufferDestroy: 58,
   bufferOnDeviceBytes: 64,
-  bufferCopyToDevice: 69,
   bufferToHost: 70,
   bufferReadyEvent: 72,
   bufferUnsafePointer: 73,
@@ -68,7 +64,8 @@ export const namedValue = {
   value: 40,
   valueLength: 48,
 } as const;
-export const namedValueType = { string: 0, int64: 1, int64List: 2, float: 3, bool: 4 } as const;
+/** `PJRT_NamedValue_Type` of whole numbers. */
+export const INT64 = 1;
 
 export const program = { code: 16, codeLength: 24, format: 32, formatLength: 40 } as const;
 export const compile = { program: 24, options: 32, optionsLength: 40, executable: 48 } as const;
@@ -86,11 +83,7 @@ export const fromHost = {
 
 export const toHost = { target: 32, targetBytes: 40, event: 48 } as const;
 export const rawToHost = { target: 24, from: 32, bytes: 40, event: 48 } as const;
-export const copyToDevice = { device: 24, buffer: 32 } as const;
 
-export const memoryStats = { used: 24, peak: 32, peakIsSet: 40, limit: 80, limitIsSet: 88 } as const;
-
-export const executeOptions = { nonDonatable: 56, nonDonatableCount: 64 } as const;
 export const execute = {
   options: 24,
   argumentLists: 32,
@@ -101,9 +94,7 @@ export const execute = {
 } as const;
 
 /** `PJRT_Buffer_Type` of each element type. */
-export const bufferType: Readonly<
-  Record<"f32" | "f64" | "f16" | "bf16" | "i32" | "u32" | "u8" | "bool", number>
-> = {
+export const bufferType: Readonly<Record<DType, number>> = {
   bool: 1,
   i32: 4,
   u8: 6,
@@ -112,16 +103,4 @@ export const bufferType: Readonly<
   f32: 11,
   f64: 12,
   bf16: 13,
-};
-
-/** Bytes of one element of each `PJRT_Buffer_Type` above. */
-export const elementBytes: Readonly<Record<number, number>> = {
-  [bufferType.bool]: 1,
-  [bufferType.i32]: 4,
-  [bufferType.u8]: 1,
-  [bufferType.u32]: 4,
-  [bufferType.f16]: 2,
-  [bufferType.f32]: 4,
-  [bufferType.f64]: 8,
-  [bufferType.bf16]: 2,
 };

@@ -1,4 +1,5 @@
 import { EspalierError } from "../../../core/index.ts";
+import type { HostMemory } from "../../run/backend.ts";
 import type { PjrtApi } from "./api.ts";
 import { Block } from "./block.ts";
 import type { Events } from "./events.ts";
@@ -114,15 +115,6 @@ export class HostReader implements Reader {
   }
 }
 
-/** The bytes of a buffer where they lie, for threads of this process to read. They stay until `release`. */
-export interface BufferMemory {
-  readonly address: Handle;
-  /** The module whose `view(address, bytes)` gives an ArrayBuffer of them, in any thread. */
-  readonly viewer: string;
-  /** Doing it twice does no harm. */
-  release(): void;
-}
-
 /** A plugin's guarantee about a buffer's memory. */
 export interface References {
   /** Keeps the memory where it is. Gives its address; 0 where the plugin does not do that. */
@@ -142,7 +134,7 @@ export class InPlace {
   }
 
   /** The memory of a buffer that is ready; undefined where the plugin does not lend it. */
-  lend(buffer: Handle): BufferMemory | undefined {
+  lend(buffer: Handle): HostMemory | undefined {
     const viewer = this.#viewer;
     const address = viewer === undefined ? 0 : this.#references.take(buffer);
     if (viewer === undefined || address === 0) return undefined;

@@ -7,7 +7,7 @@ export {
   thisMachine,
 } from "./find.ts";
 export { installPlugin, verifyPlugin } from "./install.ts";
-export { type Preloaded, preloadLibraries } from "./libraries.ts";
+export { preloadLibraries } from "./libraries.ts";
 export {
   cacheDirectory,
   type InstallOptions,

