@@ -33,7 +33,8 @@ const meanings: Readonly<Record<string, string>> = {
   FILE_FAILED: "a path or an output that the system does not let be used: its own words",
   HOOK_FAILED: 'hook "<name>" failed in <event>: the cause has what it threw',
   OPTION_INVALID: "<what>: <option> is <value>, which is not <what it takes>",
-  OPTION_UNKNOWN: '<what>: there is no option "<name>"; did you mean "<nearest>"?',
+  OPTION_UNKNOWN:
+    '<what>: there is no option "<name>"; did you mean "<nearest>"? The fix names all there are',
   LESSON_EMPTY: 'lesson "<name>" gives no prompts',
   LESSON_FAILED: 'lesson "<name>" threw an error',
   PARAMETER_MISSING: "a layer was given parameters that lack one of its own",
@@ -44,6 +45,7 @@ const meanings: Readonly<Record<string, string>> = {
   SETUP_INVALID: "the file exports no setup of a training, or one that is not whole",
   SHAPE_MISMATCH: "shapes do not fit together: the message has the operation and both shapes",
   STORE_REGION: "the bucket is in another region",
+  WHEEL_INVALID: "a package lacks the plugin or program, or has one that its RECORD does not promise",
   XLA_COMPILE: "XLA could not compile the program: its own words",
 };
 

@@ -3,30 +3,27 @@ import { emit1, type Value } from "../trace/value.ts";
 import { hloSharding, hloType } from "../xla/writer.ts";
 import { type None, none } from "./elementwise-rows.ts";
 
-const stopOp: Op<None> = defineOp<None>({
-  name: "stopGradient",
-  type: ([x]) => [x],
-  derivative: lacking("it stands for a constant"),
-  batch: ([x]) => [emit1(stopOp, [x.value], none)],
-  stablehlo: (_w, [x]) => [x],
-  wasm: (_j, [x]) => [x],
-});
+/** A row that gives the value as it is, with what makes it differ from others of its kind. */
+export function passThrough(
+  name: string,
+  row: Pick<Op<None>, "derivative"> & Partial<Pick<Op<None>, "stablehlo" | "unique">>,
+): (x: Value) => Value {
+  const op: Op<None> = defineOp<None>({
+    name,
+    type: ([x]) => [x],
+    batch: ([x]) => [emit1(op, [x.value], none)],
+    stablehlo: (_w, [x]) => [x],
+    wasm: (_j, [x]) => [x],
+    ...row,
+  });
+  return (x) => emit1(op, [x], none);
+}
 
 /** The same value, which counts as a constant for derivatives. */
-export const stopGradient = (x: Value): Value => emit1(stopOp, [x], none);
-
-const identityOp: Op<None> = defineOp<None>({
-  name: "identity",
-  type: ([x]) => [x],
-  derivative: (_node, [ct]) => [ct],
-  batch: ([x]) => [emit1(identityOp, [x.value], none)],
-  stablehlo: (_w, [x]) => [x],
-  wasm: (_j, [x]) => [x],
-  unique: true,
-});
+export const stopGradient = passThrough("stopGradient", { derivative: lacking("it stands for a constant") });
 
 /** The same value under a name of its own, so that a derivative can be taken by this use alone. */
-export const identity = (x: Value): Value => emit1(identityOp, [x], none);
+export const identity = passThrough("identity", { derivative: (_node, [ct]) => [ct], unique: true });
 
 const shardOp: Op<{ readonly axis: number | null }> = defineOp<{ readonly axis: number | null }>({
   name: "shard",

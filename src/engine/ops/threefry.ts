@@ -2,10 +2,11 @@ import { parity, rotations, threefryInto } from "../random/hash.ts";
 import { userError } from "../trace/location.ts";
 import { type Batched, defineOp, lacking, type Op } from "../trace/op.ts";
 import { type Shape, type TensorType, tensorType } from "../trace/type.ts";
-import { emit, emit1, type Value } from "../trace/value.ts";
+import { emit, type Value } from "../trace/value.ts";
 import { jaxName } from "../wasm/dtype.ts";
 import type { HloWriter } from "../xla/writer.ts";
 import { type None, none } from "./elementwise-rows.ts";
+import { passThrough } from "./pass-through.ts";
 import { batchedValue, checkSame } from "./rules.ts";
 import { broadcastInDim } from "./shape.ts";
 
@@ -125,17 +126,11 @@ function writeRounds(
 export const threefry2x32 = (k0: Value, k1: Value, c0: Value, c1: Value): readonly [Value, Value] =>
   emit(threefryOp, [k0, k1, c0, c1], none) as unknown as readonly [Value, Value];
 
-const materializeOp: Op<None> = defineOp<None>({
-  name: "materialize",
-  type: ([x]) => [x],
-  derivative: (_node, [ct]) => [ct],
-  batch: ([x]) => [emit1(materializeOp, [x.value], none)],
-  stablehlo: (w, names, { inputs }) => [w.each("optimization_barrier", names, inputs[0])],
-  wasm: (_j, [x]) => [x],
-});
-
 /**
  * The same value, computed once. XLA would else compute a key again inside everything that uses it, which doubles
  * the time it takes to compile a program that splits its keys.
  */
-export const materialize = (x: Value): Value => emit1(materializeOp, [x], none);
+export const materialize = passThrough("materialize", {
+  derivative: (_node, [ct]) => [ct],
+  stablehlo: (w, names, { inputs }) => [w.each("optimization_barrier", names, inputs[0])],
+});

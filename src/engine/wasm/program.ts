@@ -15,6 +15,12 @@ interface Step {
   readonly run: WasmFunction;
 }
 
+/** One use of an array that a program holds. */
+interface Use {
+  readonly place: number;
+  readonly last: boolean;
+}
+
 /**
  * Steps one after the other. jax-js frees an array when it is used, unless a reference was taken before: every use but
  * the last takes one, and what is not used is dropped.
@@ -24,36 +30,45 @@ function inSequence(
   inputs: readonly Value[],
   outputs: readonly Value[],
 ): WasmFunction {
-  const used = new Set<Value>();
-  /** Whether no use follows; asked from the last values to the first. */
-  const areLast = (values: readonly Value[]): readonly boolean[] => {
-    const last = values.map((value, i) => !used.has(value) && !values.includes(value, i + 1));
-    for (const value of values) used.add(value);
-    return last;
+  const places = new Map<Value, number>();
+  /** To be asked from the last values to the first: what has no place yet is not used later. */
+  const usesOf = (values: readonly Value[]): readonly Use[] => {
+    const last = values.map((value, i) => !places.has(value) && !values.includes(value, i + 1));
+    for (const value of values) if (!places.has(value)) places.set(value, places.size);
+    return values.map((value, i) => ({ place: places.get(value) as number, last: last[i] as boolean }));
   };
-  const ofOutputs = areLast(outputs);
-  const ofSteps = steps.toReversed().map((step) => areLast(step.inputs));
-  ofSteps.reverse();
+  const placesOf = (values: readonly Value[]) => values.map((value) => places.get(value));
+  const results = usesOf(outputs);
+  const reversed = steps.toReversed().map((step) => {
+    const made = placesOf(step.outputs);
+    return { run: step.run, made, uses: usesOf(step.inputs) };
+  });
+  const sequence = reversed.reverse();
+  const given = placesOf(inputs);
   return (arrays) => {
-    const env = new Map<Value, JaxArray>();
-    const define = (values: readonly Value[], made: readonly JaxArray[]): void =>
-      values.forEach((value, i) => {
-        if (used.has(value)) env.set(value, made[i] as JaxArray);
-        else made[i]?.dispose();
-      });
-    const use = (values: readonly Value[], last: readonly boolean[]): JaxArray[] =>
-      values.map((value, i) => {
-        const array = env.get(value);
-        if (!array) throw new Error(`value ${value.id} (${value.node.op.name}) was not computed`);
-        return last[i] ? array : array.ref;
-      });
-    define(inputs, arrays);
-    steps.forEach((step, at) => {
-      define(step.outputs, step.run(use(step.inputs, ofSteps[at] as readonly boolean[])));
-    });
-    return use(outputs, ofOutputs);
+    const held: JaxArray[] = [];
+    hold(held, given, arrays);
+    for (const { run, made, uses } of sequence) hold(held, made, run(take(held, uses)));
+    return take(held, results);
   };
 }
+
+/** Puts arrays in their places, and drops those without one. */
+function hold(held: JaxArray[], places: readonly (number | undefined)[], arrays: readonly JaxArray[]): void {
+  for (let i = 0; i < places.length; i++) {
+    const place = places[i];
+    const array = arrays[i] as JaxArray;
+    if (place === undefined) array.dispose();
+    else held[place] = array;
+  }
+}
+
+const take = (held: readonly JaxArray[], uses: readonly Use[]): JaxArray[] =>
+  uses.map(({ place, last }) => {
+    const array = held[place];
+    if (!array) throw new Error("a value of the program was not computed");
+    return last ? array : array.ref;
+  });
 
 /** Turns a program into stretches under jax-js's `jit`, with loops and branches between them on the host. */
 export function wasmFunction(j: Jax, program: Program): WasmFunction {

@@ -14,10 +14,17 @@ import {
   type ProgramRequest,
 } from "./pjrt/index.ts";
 import { findPlugins, type Plugin, preloadLibraries } from "./plugin/index.ts";
-import { writeModule } from "./writer.ts";
+import { type ModuleOptions, writeModule } from "./writer.ts";
 
 let started: Backend | undefined;
-let problem: { readonly reason: string; readonly fix: string; readonly cause?: unknown } | undefined;
+
+/** Why there is no xla engine. */
+interface Problem {
+  readonly reason: string;
+  readonly fix: string;
+  readonly cause?: unknown;
+}
+let problem: Problem | undefined;
 
 /** The engine that runs on a PJRT plugin, started on first use; undefined where there is none that works. */
 export function xlaBackend(): Backend | undefined {
@@ -51,8 +58,7 @@ export function xlaBackend(): Backend | undefined {
   return undefined;
 }
 
-/** Why there is no xla engine. */
-export const xlaProblem = (): { readonly reason: string; readonly fix: string; readonly cause?: unknown } =>
+export const xlaProblem = (): Problem =>
   problem ?? { reason: "it has not been started", fix: 'call engine("xla")' };
 
 /** Starts the xla engine on one plugin. */
@@ -131,30 +137,13 @@ function compileProgram(
   request: CompileRequest,
   device: PjrtDevice,
 ): Executable {
-  const module = writeModule(
-    program,
-    client.platform === "cpu" ? { smallLoops: true } : { aliases: aliasDonated(program, request.donated) },
-  );
-  const flags = flagsFor(client.platform, program, request);
   // The devices of a CPU are alike: what was compiled for one runs on the others.
   const anywhere = client.platform === "cpu";
-  const { name } = request;
-  const executable = compileShared(client, module, { flags, device: anywhere ? "any" : device, name });
+  const executable = compileOn(client, program, request, anywhere ? "any" : device);
   const on = anywhere ? device : undefined;
   return {
     run: (inputs, outputs) => executable.execute(inputs as readonly Handle[], outputs as Handle[], on),
   };
-}
-
-/** The compiler's flags for a program: those that suit it, and those that were given. */
-export function flagsFor(
-  platform: string,
-  program: Program,
-  { flags, deterministic }: CompileRequest,
-): CompileRequest["flags"] {
-  // Compilers of other platforms may not know the CPU's flags.
-  const given = Object.entries(flags).filter(([name]) => platform === "cpu" || !name.startsWith("xla_cpu_"));
-  return { ...chooseFlags(platform, program, deterministic), ...Object.fromEntries(given) };
 }
 
 const compiled = new Map<string, WeakRef<PjrtExecutable>>();
@@ -162,39 +151,50 @@ const dropped = new FinalizationRegistry<string>((key) => {
   if (compiled.get(key)?.deref() === undefined) compiled.delete(key);
 });
 
-/** Compiles a module, or takes the program that was compiled from the same text and is still in use. */
-export function compileShared(
+/** Compiles a program, or takes the one that was compiled from the same text and is still in use. */
+export function compileOn(
   client: PjrtClient,
-  module: string,
-  { flags, device, name }: Pick<CompileRequest, "flags" | "name"> & Required<Pick<ProgramRequest, "device">>,
+  program: Program,
+  { name, donated, deterministic, flags }: CompileRequest,
+  device: Required<ProgramRequest>["device"],
+  mesh?: ModuleOptions["mesh"],
 ): PjrtExecutable {
+  const { path, platform } = client;
+  const onCpu = platform === "cpu";
+  const module = writeModule(program, {
+    ...(mesh && { mesh }),
+    ...(onCpu ? { smallLoops: !mesh } : { aliases: aliasDonated(program, donated, mesh) }),
+  });
+  // Compilers of other platforms may not know the CPU's flags.
+  const given = Object.entries(flags).filter(([flag]) => onCpu || !flag.startsWith("xla_cpu_"));
+  const all = { ...chooseFlags(platform, program, deterministic), ...Object.fromEntries(given) };
   const ids = device === "any" ? device : [device].flat().map(({ id }) => id);
   const key = hex(
     sha256()
-      .update(JSON.stringify([client.path, ids, flags]))
+      .update(JSON.stringify([path, ids, all]))
       .update(module)
       .digest(),
   );
   const known = compiled.get(key)?.deref();
   if (known) return known;
-  const executable = compileStatus().during(name, () => client.compile(module, { flags, device }));
+  const executable = compileStatus().during(name, () => client.compile(module, { flags: all, device }));
   compiled.set(key, new WeakRef(executable));
   dropped.register(executable, key);
   return executable;
 }
 
-/** Pairs each donated input with an output of the same type that no other input has taken, and that `fits`. */
-export function aliasDonated(
+/** Pairs each donated input with an output of the same type, and place on a mesh, that no other input has taken. */
+function aliasDonated(
   program: Program,
   donated: readonly boolean[],
-  fits: (input: number, output: number) => boolean = () => true,
+  mesh: ModuleOptions["mesh"],
 ): Map<number, number> {
   const aliases = new Map<number, number>();
   const taken = new Set<number>();
   program.inputs.forEach((input, i) => {
     if (!donated[i]) return;
     const at = program.outputs.findIndex(
-      (output, k) => output.type === input.type && !taken.has(k) && fits(i, k),
+      (output, k) => output.type === input.type && !taken.has(k) && mesh?.inputs[i] === mesh?.outputs[k],
     );
     if (at < 0) return;
     taken.add(at);

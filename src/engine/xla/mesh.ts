@@ -4,7 +4,7 @@ import type { Backend, CompileRequest, Device, Executable } from "../run/backend
 import { fromBytes, type HostArray, toBytes } from "../run/host.ts";
 import type { Program } from "../trace/program.ts";
 import type { TensorType } from "../trace/type.ts";
-import { aliasDonated, compileShared, flagsFor } from "./backend.ts";
+import { compileOn } from "./backend.ts";
 import { type Handle, PjrtClient, type PjrtDevice } from "./pjrt/index.ts";
 import { writeModule } from "./writer.ts";
 
@@ -111,13 +111,7 @@ function compileProgram(
   const count = devices.length;
   const inputs = program.inputs.map((_, i) => request.shards?.[i]);
   const axes = program.outputs.map(shardedAxis);
-  const fits = (input: number, output: number): boolean => inputs[input] === axes[output];
-  const module = writeModule(program, {
-    mesh: { count, inputs, outputs: axes },
-    ...(client.platform !== "cpu" && { aliases: aliasDonated(program, request.donated, fits) }),
-  });
-  const flags = flagsFor(client.platform, program, request);
-  const executable = compileShared(client, module, { flags, device: devices, name: request.name });
+  const executable = compileOn(client, program, request, devices, { count, inputs, outputs: axes });
   const runs = program.outputs.map(({ type }, i) => runOf(type, axes[i], count));
   const [given, found]: [Handle[], Handle[]] = [[], []];
   return {

