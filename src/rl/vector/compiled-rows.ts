@@ -69,7 +69,7 @@ const purposes = { step: 0, reset: 1, lesson: 2 };
  * @example
  * ```ts
  * const carts = compiledRows(compiledCartPole(), 4);
- * const collect = compile((state: RowsState<CartPoleState>, key: Value) =>
+ * const collect = compile((state: RowsState<MotionState>, key: Value) =>
  *   scan((now, _, i) => {
  *     const actions = policy(carts.observe(now)); // f32 [4, 1]
  *     const { state, reward } = carts.step(now, actions, random.foldIn(key, i));

@@ -1,8 +1,8 @@
 import { np, random, type Value } from "../../../engine/index.ts";
 import { box, discrete } from "../../spaces/space.ts";
-import type { CompiledEnvironment } from "../compiled.ts";
 import { defineEnvironment } from "../define.ts";
 import type { Drawing } from "../environment.ts";
+import { compiledClassic } from "./classic.ts";
 import { wrapAngle } from "./pendulum.ts";
 
 const SECONDS = 0.2;
@@ -10,13 +10,17 @@ const MAX_UPPER = 4 * Math.PI;
 const MAX_LOWER = 9 * Math.PI;
 const GRAVITY = 9.8;
 const HALF_PI = Math.PI / 2;
-const TIME_LIMIT = 500;
 
-const observationSpace = box({
-  shape: [6],
-  low: [-1, -1, -1, -1, -MAX_UPPER, -MAX_LOWER],
-  high: [1, 1, 1, 1, MAX_UPPER, MAX_LOWER],
-});
+const rules = {
+  name: "Acrobot-v1",
+  observation: box({
+    shape: [6],
+    low: [-1, -1, -1, -1, -MAX_UPPER, -MAX_LOWER],
+    high: [1, 1, 1, 1, MAX_UPPER, MAX_LOWER],
+  }),
+  action: discrete(3),
+  timeLimit: 500,
+};
 
 interface AcrobotVariables {
   /** Angle of the upper link from hanging straight down, and of the lower link from the upper one. */
@@ -39,10 +43,7 @@ interface AcrobotVariables {
  * ```
  */
 export const acrobot = defineEnvironment({
-  name: "Acrobot-v1",
-  observation: observationSpace,
-  action: discrete(3),
-  timeLimit: TIME_LIMIT,
+  ...rules,
   initial: (random): AcrobotVariables => ({
     upper: Math.fround(random.uniform(-0.1, 0.1)),
     lower: Math.fround(random.uniform(-0.1, 0.1)),
@@ -150,47 +151,42 @@ function draw({ upper, lower }: AcrobotVariables): Drawing {
   };
 }
 
-/** `motion` is f32 [4]: the angles of both links and their velocities. */
-type AcrobotState = { readonly motion: Value; readonly steps: Value };
-
-type Motion = readonly [angle1: Value, angle2: Value, turning1: Value, turning2: Value];
-
-const compiled: CompiledEnvironment<AcrobotState> = {
-  name: "Acrobot-v1",
-  observationSpace,
-  actionSpace: discrete(3),
-  reset: (key) => ({
-    motion: random.uniform(key, [4], { min: -0.1, max: 0.1 }),
-    steps: np.zeros([], { dtype: "i32" }),
-  }),
-  step: (state, action) => {
+/**
+ * Gymnasium's Acrobot-v1 ("book" dynamics, all masses and lengths 1) as functions of traced values.
+ *
+ * @example
+ * ```ts
+ * const rows = compiledRows(compiledAcrobot(), 64);
+ * ```
+ */
+export const compiledAcrobot = compiledClassic(rules, {
+  start: (key) => random.uniform(key, [4], { min: -0.1, max: 0.1 }),
+  move: (motion, action) => {
     const torque = np.slice(action, 0).sub(1);
-    const [angle1, angle2, turning1, turning2] = integrate(parts(state.motion), torque);
+    const [angle1, angle2, turning1, turning2] = integrate(parts(motion), torque);
     const first = wrapAngle(angle1);
     const second = wrapAngle(angle2);
-    const steps = state.steps.add(1);
     // The lower end is more than one link above the pivot.
     const terminated = np.less(np.cos(first).add(np.cos(first.add(second))), -1);
     return {
-      state: {
-        motion: np.stack([
-          first,
-          second,
-          np.clip(turning1, -MAX_UPPER, MAX_UPPER),
-          np.clip(turning2, -MAX_LOWER, MAX_LOWER),
-        ]),
-        steps,
-      },
+      motion: np.stack([
+        first,
+        second,
+        np.clip(turning1, -MAX_UPPER, MAX_UPPER),
+        np.clip(turning2, -MAX_LOWER, MAX_LOWER),
+      ]),
       reward: np.where(terminated, 0, -1).astype("f32"),
       terminated,
-      truncated: np.greaterEqual(steps, TIME_LIMIT),
     };
   },
-  observe: ({ motion }) => {
+  observe: (motion) => {
     const [angle1, angle2, turning1, turning2] = parts(motion);
     return np.stack([np.cos(angle1), np.sin(angle1), np.cos(angle2), np.sin(angle2), turning1, turning2]);
   },
-};
+});
+
+/** The angles of both links and their velocities. */
+type Motion = readonly [angle1: Value, angle2: Value, turning1: Value, turning2: Value];
 
 const eachOf = (number: (i: 0 | 1 | 2 | 3) => Value): Motion => [number(0), number(1), number(2), number(3)];
 
@@ -232,13 +228,3 @@ function derivatives([angle1, angle2, turning1, turning2]: Motion, torque: Value
   const rate1 = d2.mul(rate2).add(phi1).div(d1).neg();
   return [turning1, turning2, rate1, rate2];
 }
-
-/**
- * Gymnasium's Acrobot-v1 ("book" dynamics, all masses and lengths 1) as functions of traced values.
- *
- * @example
- * ```ts
- * const rows = compiledRows(compiledAcrobot(), 64);
- * ```
- */
-export const compiledAcrobot = (): CompiledEnvironment<AcrobotState> => compiled;

@@ -1,8 +1,8 @@
-import { np, random, type Value } from "../../../engine/index.ts";
+import { np, random } from "../../../engine/index.ts";
 import { box, discrete } from "../../spaces/space.ts";
-import type { CompiledEnvironment } from "../compiled.ts";
 import { defineEnvironment } from "../define.ts";
 import type { Drawing } from "../environment.ts";
+import { compiledClassic } from "./classic.ts";
 
 const GRAVITY = 9.8;
 const POLE_MASS = 0.1;
@@ -14,13 +14,17 @@ const FORCE = 10;
 const SECONDS = 0.02;
 const MAX_POSITION = 2.4;
 const MAX_ANGLE = (12 * 2 * Math.PI) / 360;
-const TIME_LIMIT = 500;
 
-const observationSpace = box({
-  shape: [4],
-  low: [-2 * MAX_POSITION, -Infinity, -2 * MAX_ANGLE, -Infinity],
-  high: [2 * MAX_POSITION, Infinity, 2 * MAX_ANGLE, Infinity],
-});
+const rules = {
+  name: "CartPole-v1",
+  observation: box({
+    shape: [4],
+    low: [-2 * MAX_POSITION, -Infinity, -2 * MAX_ANGLE, -Infinity],
+    high: [2 * MAX_POSITION, Infinity, 2 * MAX_ANGLE, Infinity],
+  }),
+  action: discrete(2),
+  timeLimit: 500,
+};
 
 interface CartPoleVariables {
   readonly x: number;
@@ -42,10 +46,7 @@ interface CartPoleVariables {
  * ```
  */
 export const cartPole = defineEnvironment({
-  name: "CartPole-v1",
-  observation: observationSpace,
-  action: discrete(2),
-  timeLimit: TIME_LIMIT,
+  ...rules,
   initial: (random): CartPoleVariables => ({
     x: random.uniform(-0.05, 0.05),
     speed: random.uniform(-0.05, 0.05),
@@ -97,20 +98,19 @@ function draw({ x, angle }: CartPoleVariables): Drawing {
   };
 }
 
-/** `motion` is f32 [4]: the cart's position and velocity, the pole's angle and angular velocity. */
-export type CartPoleState = { readonly motion: Value; readonly steps: Value };
-
 const LEVER = POLE_MASS_LENGTH / TOTAL_MASS;
 
-const compiled: CompiledEnvironment<CartPoleState> = {
-  name: "CartPole-v1",
-  observationSpace,
-  actionSpace: discrete(2),
-  reset: (key) => ({
-    motion: random.uniform(key, [4], { min: -0.05, max: 0.05 }),
-    steps: np.zeros([], { dtype: "i32" }),
-  }),
-  step: ({ motion, steps: before }, action) => {
+/**
+ * Gymnasium's CartPole-v1 as functions of traced values.
+ *
+ * @example
+ * ```ts
+ * const rows = compiledRows(compiledCartPole(), 64);
+ * ```
+ */
+export const compiledCartPole = compiledClassic(rules, {
+  start: (key) => random.uniform(key, [4], { min: -0.05, max: 0.05 }),
+  move: (motion, action) => {
     const position = np.slice(motion, 0);
     const velocity = np.slice(motion, 1);
     const angle = np.slice(motion, 2);
@@ -130,34 +130,18 @@ const compiled: CompiledEnvironment<CartPoleState> = {
     const rate = pushed.sub(turningRate.mul(cos).mul(LEVER));
     const nextPosition = position.add(velocity.mul(SECONDS));
     const nextAngle = angle.add(turning.mul(SECONDS));
-    const steps = before.add(1);
     return {
-      state: {
-        motion: np.stack([
-          nextPosition,
-          velocity.add(rate.mul(SECONDS)),
-          nextAngle,
-          turning.add(turningRate.mul(SECONDS)),
-        ]),
-        steps,
-      },
+      motion: np.stack([
+        nextPosition,
+        velocity.add(rate.mul(SECONDS)),
+        nextAngle,
+        turning.add(turningRate.mul(SECONDS)),
+      ]),
       reward: np.ones([]),
       terminated: np.logicalOr(
         np.greater(np.abs(nextPosition), MAX_POSITION),
         np.greater(np.abs(nextAngle), MAX_ANGLE),
       ),
-      truncated: np.greaterEqual(steps, TIME_LIMIT),
     };
   },
-  observe: ({ motion }) => motion,
-};
-
-/**
- * Gymnasium's CartPole-v1 as functions of traced values.
- *
- * @example
- * ```ts
- * const rows = compiledRows(compiledCartPole(), 64);
- * ```
- */
-export const compiledCartPole = (): CompiledEnvironment<CartPoleState> => compiled;
+});

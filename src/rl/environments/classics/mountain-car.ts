@@ -1,8 +1,8 @@
 import { np, random, type Value } from "../../../engine/index.ts";
 import { box, discrete } from "../../spaces/space.ts";
-import type { CompiledEnvironment } from "../compiled.ts";
 import { defineEnvironment } from "../define.ts";
 import type { Drawing } from "../environment.ts";
+import { compiledClassic } from "./classic.ts";
 
 const LEFT = -1.2;
 const RIGHT = 0.6;
@@ -11,13 +11,18 @@ const GRAVITY = 0.0025;
 /** Of the car with three actions. */
 const FORCE = 0.001;
 const GOAL = 0.5;
-const TIME_LIMIT = 200;
 /** Of the car with any force. */
 const POWER = 0.0015;
 const CONTINUOUS_GOAL = 0.45;
-const CONTINUOUS_TIME_LIMIT = 999;
 
-const observationSpace = box({ shape: [2], low: [LEFT, -MAX_SPEED], high: [RIGHT, MAX_SPEED] });
+const observation = box({ shape: [2], low: [LEFT, -MAX_SPEED], high: [RIGHT, MAX_SPEED] });
+const rules = { name: "MountainCar-v0", observation, action: discrete(3), timeLimit: 200 };
+const continuousRules = {
+  name: "MountainCarContinuous-v0",
+  observation,
+  action: box({ shape: [1], low: -1, high: 1 }),
+  timeLimit: 999,
+};
 
 interface MountainCarVariables {
   readonly position: number;
@@ -36,10 +41,7 @@ interface MountainCarVariables {
  * ```
  */
 export const mountainCar = defineEnvironment({
-  name: "MountainCar-v0",
-  observation: observationSpace,
-  action: discrete(3),
-  timeLimit: TIME_LIMIT,
+  ...rules,
   initial: (random): MountainCarVariables => ({ position: random.uniform(-0.6, -0.4), velocity: 0 }),
   step(state, action) {
     const push = (action - 1) * FORCE + Math.cos(3 * state.position) * -GRAVITY;
@@ -69,10 +71,7 @@ const single = Math.fround;
  * ```
  */
 export const mountainCarContinuous = defineEnvironment({
-  name: "MountainCarContinuous-v0",
-  observation: observationSpace,
-  action: box({ shape: [1], low: -1, high: 1 }),
-  timeLimit: CONTINUOUS_TIME_LIMIT,
+  ...continuousRules,
   initial: (random): MountainCarVariables => ({ position: single(random.uniform(-0.6, -0.4)), velocity: 0 }),
   step(state, action) {
     const force = action[0] as number;
@@ -137,67 +136,23 @@ function drawHill(position: number, goal: number): Drawing {
   };
 }
 
-/** `motion` is f32 [2]: the car's position and velocity. */
-type MountainCarState = { readonly motion: Value; readonly steps: Value };
+const start = (key: Value): Value =>
+  np.stack([random.uniform(key, [], { min: -0.6, max: -0.4 }), np.zeros([])]);
 
-const reset = (key: Value): MountainCarState => ({
-  motion: np.stack([random.uniform(key, [], { min: -0.6, max: -0.4 }), np.zeros([])]),
-  steps: np.zeros([], { dtype: "i32" }),
-});
-
-/** The car's next state under a force, and a flag that says if it has reached the goal. */
-function drive(
-  state: MountainCarState,
-  force: Value,
-  goal: number,
-): [state: MountainCarState, arrived: Value] {
-  const position = np.slice(state.motion, 0);
+/** The car's next position and velocity under a force, and a flag that says if it has reached the goal. */
+function drive(before: Value, force: Value, goal: number): { motion: Value; terminated: Value } {
+  const position = np.slice(before, 0);
   const pulled = np
-    .slice(state.motion, 1)
+    .slice(before, 1)
     .add(force)
     .sub(np.cos(position.mul(3)).mul(GRAVITY));
   const velocity = np.clip(pulled, -MAX_SPEED, MAX_SPEED);
   const next = np.clip(position.add(velocity), LEFT, RIGHT);
   const stopped = np.logicalAnd(np.equal(next, LEFT), np.less(velocity, 0));
   const kept = np.where(stopped, 0, velocity);
-  const arrived = np.logicalAnd(np.greaterEqual(next, goal), np.greaterEqual(kept, 0));
-  return [{ motion: np.stack([next, kept]), steps: state.steps.add(1) }, arrived];
+  const terminated = np.logicalAnd(np.greaterEqual(next, goal), np.greaterEqual(kept, 0));
+  return { motion: np.stack([next, kept]), terminated };
 }
-
-const compiled: CompiledEnvironment<MountainCarState> = {
-  name: "MountainCar-v0",
-  observationSpace,
-  actionSpace: discrete(3),
-  reset,
-  step: (before, action) => {
-    const [state, terminated] = drive(before, np.slice(action, 0).sub(1).mul(FORCE), GOAL);
-    return {
-      state,
-      reward: np.full([], -1),
-      terminated,
-      truncated: np.greaterEqual(state.steps, TIME_LIMIT),
-    };
-  },
-  observe: ({ motion }) => motion,
-};
-
-const compiledContinuous: CompiledEnvironment<MountainCarState> = {
-  name: "MountainCarContinuous-v0",
-  observationSpace,
-  actionSpace: box({ shape: [1], low: -1, high: 1 }),
-  reset,
-  step: (before, action) => {
-    const force = np.slice(action, 0);
-    const [state, terminated] = drive(before, np.clip(force, -1, 1).mul(POWER), CONTINUOUS_GOAL);
-    return {
-      state,
-      reward: np.where(terminated, 100, 0).astype("f32").sub(force.mul(force).mul(0.1)),
-      terminated,
-      truncated: np.greaterEqual(state.steps, CONTINUOUS_TIME_LIMIT),
-    };
-  },
-  observe: ({ motion }) => motion,
-};
 
 /**
  * Gymnasium's MountainCar-v0 as functions of traced values.
@@ -207,7 +162,13 @@ const compiledContinuous: CompiledEnvironment<MountainCarState> = {
  * const rows = compiledRows(compiledMountainCar(), 64);
  * ```
  */
-export const compiledMountainCar = (): CompiledEnvironment<MountainCarState> => compiled;
+export const compiledMountainCar = compiledClassic(rules, {
+  start,
+  move: (motion, action) => ({
+    ...drive(motion, np.slice(action, 0).sub(1).mul(FORCE), GOAL),
+    reward: np.full([], -1),
+  }),
+});
 
 /**
  * Gymnasium's MountainCarContinuous-v0 as functions of traced values.
@@ -217,4 +178,12 @@ export const compiledMountainCar = (): CompiledEnvironment<MountainCarState> => 
  * const rows = compiledRows(compiledMountainCarContinuous(), 64);
  * ```
  */
-export const compiledMountainCarContinuous = (): CompiledEnvironment<MountainCarState> => compiledContinuous;
+export const compiledMountainCarContinuous = compiledClassic(continuousRules, {
+  start,
+  move: (before, action) => {
+    const force = np.slice(action, 0);
+    const { motion, terminated } = drive(before, np.clip(force, -1, 1).mul(POWER), CONTINUOUS_GOAL);
+    const reward = np.where(terminated, 100, 0).astype("f32").sub(force.mul(force).mul(0.1));
+    return { motion, reward, terminated };
+  },
+});

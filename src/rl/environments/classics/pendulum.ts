@@ -1,18 +1,21 @@
 import { np, random, type Value } from "../../../engine/index.ts";
 import { box } from "../../spaces/space.ts";
-import type { CompiledEnvironment } from "../compiled.ts";
 import { defineEnvironment } from "../define.ts";
 import type { Drawing } from "../environment.ts";
+import { compiledClassic } from "./classic.ts";
 
 const MAX_SPEED = 8;
 const MAX_TORQUE = 2;
 const SECONDS = 0.05;
-const TIME_LIMIT = 200;
 const TURN = 2 * Math.PI;
 const single = Math.fround;
 
-const observationSpace = box({ shape: [3], low: [-1, -1, -MAX_SPEED], high: [1, 1, MAX_SPEED] });
-const actionSpace = box({ shape: [1], low: -MAX_TORQUE, high: MAX_TORQUE });
+const rules = {
+  name: "Pendulum-v1",
+  observation: box({ shape: [3], low: [-1, -1, -MAX_SPEED], high: [1, 1, MAX_SPEED] }),
+  action: box({ shape: [1], low: -MAX_TORQUE, high: MAX_TORQUE }),
+  timeLimit: 200,
+};
 
 interface PendulumVariables {
   /** From upright. */
@@ -33,10 +36,7 @@ interface PendulumVariables {
  * ```
  */
 export const pendulum = defineEnvironment({
-  name: "Pendulum-v1",
-  observation: observationSpace,
-  action: actionSpace,
-  timeLimit: TIME_LIMIT,
+  ...rules,
   initial: (random): PendulumVariables => ({
     angle: random.uniform(-Math.PI, Math.PI),
     turn: random.uniform(-1, 1),
@@ -85,18 +85,17 @@ export function wrapAngle(angle: Value): Value {
   return angle.sub(turns.mul(COARSE_TURN)).sub(turns.mul(FINE_TURN));
 }
 
-/** `motion` is f32 [2]: the angle from upright, which counts turns, and the angular velocity. */
-type PendulumState = { readonly motion: Value; readonly steps: Value };
-
-const compiled: CompiledEnvironment<PendulumState> = {
-  name: "Pendulum-v1",
-  observationSpace,
-  actionSpace,
-  reset: (key) => {
-    const drawn = random.uniform(key, [2], { min: -1, max: 1 });
-    return { motion: drawn.mul(np.array([Math.PI, 1])), steps: np.zeros([], { dtype: "i32" }) };
-  },
-  step: ({ motion, steps: before }, action) => {
+/**
+ * Gymnasium's Pendulum-v1 as functions of traced values. Its angle is from upright and counts turns.
+ *
+ * @example
+ * ```ts
+ * const rows = compiledRows(compiledPendulum(), 64);
+ * ```
+ */
+export const compiledPendulum = compiledClassic(rules, {
+  start: (key) => random.uniform(key, [2], { min: -1, max: 1 }).mul(np.array([Math.PI, 1])),
+  move: (motion, action) => {
     const angle = np.slice(motion, 0);
     const turning = np.slice(motion, 1);
     const torque = np.clip(np.slice(action, 0), -MAX_TORQUE, MAX_TORQUE);
@@ -104,26 +103,14 @@ const compiled: CompiledEnvironment<PendulumState> = {
     const cost = wrapped.mul(wrapped).add(turning.mul(turning).mul(0.1)).add(torque.mul(torque).mul(0.001));
     const rate = np.sin(angle).mul(15).add(torque.mul(3));
     const next = np.clip(turning.add(rate.mul(SECONDS)), -MAX_SPEED, MAX_SPEED);
-    const steps = before.add(1);
     return {
-      state: { motion: np.stack([angle.add(next.mul(SECONDS)), next]), steps },
+      motion: np.stack([angle.add(next.mul(SECONDS)), next]),
       reward: cost.neg(),
       terminated: np.zeros([], { dtype: "bool" }),
-      truncated: np.greaterEqual(steps, TIME_LIMIT),
     };
   },
-  observe: ({ motion }) => {
+  observe: (motion) => {
     const angle = np.slice(motion, 0);
     return np.stack([np.cos(angle), np.sin(angle), np.slice(motion, 1)]);
   },
-};
-
-/**
- * Gymnasium's Pendulum-v1 as functions of traced values.
- *
- * @example
- * ```ts
- * const rows = compiledRows(compiledPendulum(), 64);
- * ```
- */
-export const compiledPendulum = (): CompiledEnvironment<PendulumState> => compiled;
+});
