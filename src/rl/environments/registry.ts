@@ -4,7 +4,6 @@ import {
   didYouMean,
   EspalierError,
   isPlainObject,
-  messageOf,
   node,
   shown,
 } from "../../core/index.ts";
@@ -22,6 +21,7 @@ import type { CompiledEnvironment } from "./compiled.ts";
 import { checkMade, type Environment } from "./environment.ts";
 import { compiledGridWorld } from "./grid/compiled.ts";
 import { gridWorld } from "./grid/grid-world.ts";
+import { importFunction, urlOf } from "./import-function.ts";
 
 const registered = new Map<string, EnvironmentEntry>();
 
@@ -223,30 +223,22 @@ export function moduleUrl(kind: string, option: string, file: string): URL {
   );
 }
 
-/** A file by its URL or absolute path, as a URL. */
-export const urlOf = (file: string): string =>
-  node.path.isAbsolute(file) ? node.url.pathToFileURL(file).href : file;
-
 /** The function that makes environments of a source. Loads files. */
 export async function environmentMaker(source: EnvironmentSource): Promise<() => Environment> {
   if (typeof source === "function") return () => checkMade(source(), "the function that makes environments");
   if (typeof source === "string") return () => makeEnvironment(source);
   const { module: file, name } = source;
-  const failed = (what: string, cause?: unknown): EspalierError =>
-    new EspalierError("ENVIRONMENT_UNKNOWN", what, {
+  const make = await importFunction(
+    file,
+    name,
+    (what, fix, cause) =>
+      new EspalierError("ENVIRONMENT_UNKNOWN", `the environment ${name}: ${file} ${what}`, { fix, cause }),
+  );
+  if (isClass(make))
+    throw new EspalierError("ENVIRONMENT_UNKNOWN", `${name} of ${file} is ${classText(name)}`, {
       fix: `export a function ${name}() from that file that gives an environment`,
-      cause,
     });
-  let module: Readonly<Record<string, unknown>>;
-  try {
-    module = (await import(urlOf(file))) as Readonly<Record<string, unknown>>;
-  } catch (cause) {
-    throw failed(`the environment ${name} of ${file} cannot be loaded: ${messageOf(cause)}`, cause);
-  }
-  const make = module[name];
-  if (typeof make !== "function") throw failed(`${file} exports no function "${name}"`);
-  if (isClass(make)) throw failed(`${name} of ${file} is ${classText(name)}`);
-  return () => checkMade((make as () => unknown)(), `${name} of ${file}`);
+  return () => checkMade(make(), `${name} of ${file}`);
 }
 
 /** The spaces of a source. An environment is made to read them. */

@@ -8,8 +8,8 @@
  *
  * policy.ts has the contract that all of them implement.
  */
-import { didYouMean, EspalierError } from "../../core/index.ts";
-import { urlOf } from "../environments/registry.ts";
+import { EspalierError } from "../../core/index.ts";
+import { importFunction } from "../environments/import-function.ts";
 import { withScale } from "./encoders.ts";
 import type { Policy, PolicySpaces } from "./policy.ts";
 import { checkSpec, type PolicySpec } from "./spec.ts";
@@ -92,30 +92,16 @@ async function importPolicy(
   { url, name }: NonNullable<PolicySpec["module"]>,
   spaces: PolicySpaces,
 ): Promise<Policy> {
-  const found = await importModule(url);
-  const make = found[name];
-  if (typeof make !== "function") {
-    const names = Object.keys(found);
-    throw moduleError(
-      `${url} exports no function "${name}"${didYouMean(name, names)}`,
-      `export function ${name}(spaces) from it; it exports ${names.join(", ") || "nothing"}`,
-    );
-  }
-  const policy: Partial<Policy> | undefined = await make(spaces);
+  if (url.startsWith("."))
+    throw moduleError(`"${url}" is relative to nothing`, "give new URL(file, import.meta.url).href");
+  const make = await importFunction(url, name, (what, fix, cause) =>
+    moduleError(`${url} ${what}`, fix, cause),
+  );
+  const policy = (await make(spaces)) as Partial<Policy> | undefined;
   const lacks = members.filter((member) => !policy?.[member]);
   if (lacks.length > 0)
     throw moduleError(`what "${name}" of ${url} made has no ${lacks.join(", ")}`, "make it return a Policy");
   return policy as Policy;
-}
-
-async function importModule(url: string): Promise<Readonly<Record<string, unknown>>> {
-  if (url.startsWith("."))
-    throw moduleError(`"${url}" is relative to nothing`, "give new URL(file, import.meta.url).href");
-  try {
-    return await import(urlOf(url));
-  } catch (cause) {
-    throw moduleError(`${url} could not be imported`, "see the cause", cause);
-  }
 }
 
 const moduleError = (message: string, fix: string, cause?: unknown): EspalierError =>

@@ -158,28 +158,22 @@ export function withScale(given: PolicySpec, space: Space): PolicySpec {
 }
 
 /** A leaf of the observation space within a flat observation row. */
-interface ObservationPart {
-  /** Its keys from the outermost dict on, joined by `_`; empty for a space without keys. */
-  readonly name: string;
-  /** Its columns in the row. */
-  readonly from: number;
-  readonly to: number;
-  /** [height, width, channels] of an image: a box of three axes. */
-  readonly image: readonly [number, number, number] | undefined;
-  /** The greatest magnitude of its numbers; Infinity without bounds. */
-  readonly limit: number;
-}
+type ObservationPart = ReturnType<typeof observationParts>[number];
 
 /** The parts of a flat row in order. */
-const observationParts = (space: Space): readonly ObservationPart[] =>
+const observationParts = (space: Space) =>
   leavesOf(space).map(({ space: part, path, from, size }) => ({
+    /** Its keys from the outermost dict on, joined by `_`; empty for a space without keys. */
     name: path.join("_"),
+    /** Its columns in the row. */
     from,
     to: from + size,
+    /** [height, width, channels] of an image: a box of three axes. */
     image:
       part.kind === "box" && part.shape.length === 3
         ? (part.shape as readonly [number, number, number])
         : undefined,
+    /** The greatest magnitude of its numbers; Infinity without bounds. */
     limit: limitOf(part),
   }));
 

@@ -4,7 +4,8 @@ import type { StateTree } from "../../state/index.ts";
 import { meansAnother } from "../environments/registry.ts";
 import { checkActions } from "./actions.ts";
 import type { Description } from "./make-environments.ts";
-import { episodeKeys, type Memory, resultKeys } from "./memory.ts";
+import { episodeKeys, type Memory, partOf, resultKeys } from "./memory.ts";
+import { hasEvents, type RowEvents } from "./rows.ts";
 import type { EpisodeEnd, RestartingVector } from "./vector.ts";
 
 /** Some neighbouring environments of a vector, and their memory. */
@@ -14,23 +15,10 @@ export interface VectorPart {
   readonly memory: Memory;
 }
 
-/** An environment that was made again, by its index in the vector. */
-export interface Restart {
-  readonly index: number;
-  readonly error: EspalierError;
-}
-
 /** Steps the environments of a vector, in this thread or in others. */
 export interface Stepper {
-  readonly parts: readonly VectorPart[];
-  /** Environments that were made again. The vector empties it. */
-  readonly restarts: Restart[];
-  /** Numbers that steps had in their `info`. */
-  readonly infos: InfoSums;
-  /** A warning about an observation outside its bounds. The vector empties it. */
-  readonly outOfBounds: string[];
   /** Replaces threads that were lost, so that there is memory to fill before `begin` or `restore`. */
-  revive(): void;
+  revive?(): void;
   /** Begins an episode everywhere, from the seeds in memory. */
   begin(): void;
   step(actions: Float32Array): void;
@@ -44,7 +32,10 @@ export interface Stepper {
 interface HostVectorOptions {
   readonly description: Description;
   readonly outputs: Memory;
+  readonly parts: readonly VectorPart[];
   readonly stepper: Stepper;
+  /** Filled by the stepper. */
+  readonly events: RowEvents;
   readonly onRestart: ((error: EspalierError) => void) | undefined;
   /** The `make` option: a name, or anything else. */
   readonly make: unknown;
@@ -52,11 +43,12 @@ interface HostVectorOptions {
 
 /** The vector of environments that run as ordinary code, in whatever threads. */
 export function hostVector(options: HostVectorOptions): RestartingVector {
-  const { description, outputs, stepper, onRestart = warnOfRestart, make } = options;
+  const { description, outputs, parts, stepper, events, onRestart = warnOfRestart, make } = options;
   const { name, observationSpace, actionSpace, agents, lessons, masked } = description;
   const { observations, rewards, terminated, truncated, resets, nextLessons, restarts } = outputs;
   const rows = rewards.length;
   const actionSize = outputs.actions.length / rows;
+  const infos = new InfoSums();
   let ended: EpisodeEnd[] = [];
   let seed: number | undefined;
   let steps = 0;
@@ -68,7 +60,7 @@ export function hostVector(options: HostVectorOptions): RestartingVector {
   let given: Float32Array = new Float32Array();
   const isOver = (row: number): boolean => (terminated[row] || truncated[row]) !== 0;
   const stepAll = (): void => {
-    for (const { memory } of stepper.parts) memory.step[0] = steps;
+    for (const { memory } of parts) memory.step[0] = steps;
     stepper.step(given);
   };
 
@@ -82,19 +74,18 @@ export function hostVector(options: HostVectorOptions): RestartingVector {
     memory.seeds[2 * i] = environmentSeed(seed as number, first + i, again);
     memory.seeds[2 * i + 1] = environmentSeed(seed as number, first + i, again + 1);
   };
-  const reportRestarts = (): void => {
-    for (const { index, error } of stepper.restarts.splice(0)) {
-      const part = stepper.parts.find(({ first, count }) => index < first + count) as VectorPart;
+  const report = (): void => {
+    for (const { index, info } of events.infos.splice(0)) infos.add(index, info);
+    // Once, however many threads found one.
+    const [text] = events.outOfBounds.splice(0);
+    if (!warnedOfBounds && text) emitWarning(text, "OBSERVATION_OUTSIDE");
+    warnedOfBounds ||= text !== undefined;
+    for (const { index, error } of events.restarts.splice(0)) {
+      const part = parts.find(({ first, count }) => index < first + count) as VectorPart;
       restarts[index] = part.memory.restarts[index - part.first] as number;
       writeSeeds(part, index - part.first, restarts[index] as number);
       onRestart(error);
     }
-  };
-  /** Warns once, however many threads found one. */
-  const reportOutOfBounds = (): void => {
-    const [text] = stepper.outOfBounds.splice(0);
-    if (!warnedOfBounds && text) emitWarning(text, "OBSERVATION_OUTSIDE");
-    warnedOfBounds = true;
   };
   /** Runs `work`. After an error the environments' states are undefined: it is raised again until a reset or restore. */
   const guard = (work: () => void): void => {
@@ -104,12 +95,11 @@ export function hostVector(options: HostVectorOptions): RestartingVector {
       stopped = error;
       throw error;
     } finally {
-      if (stepper.restarts.length > 0) reportRestarts();
-      if (stepper.outOfBounds.length > 0) reportOutOfBounds();
+      if (hasEvents(events)) report();
     }
   };
   const collectEnded = (): void => {
-    for (const { first, count, memory } of stepper.parts)
+    for (const { first, count, memory } of parts)
       for (let i = 0; i < count; i++) {
         const row = (first + i) * agents;
         if (!terminated[row] && !truncated[row]) continue;
@@ -146,13 +136,13 @@ export function hostVector(options: HostVectorOptions): RestartingVector {
       checkOpen();
       // An invalid seed is refused before anything changes.
       environmentSeed(from, 0, 0);
-      stepper.revive();
+      stepper.revive?.();
       seed = from;
       steps = 0;
       ended = [];
-      stepper.infos.take();
+      infos.take();
       restarts.fill(0);
-      for (const part of stepper.parts) for (let i = 0; i < part.count; i++) writeSeeds(part, i, 0);
+      for (const part of parts) for (let i = 0; i < part.count; i++) writeSeeds(part, i, 0);
       stopped = undefined;
       guard(() => stepper.begin());
     },
@@ -171,34 +161,34 @@ export function hostVector(options: HostVectorOptions): RestartingVector {
       ended = [];
       return taken;
     },
-    infos: () => stepper.infos.take(),
+    infos: () => infos.take(),
     getState: () => {
       checkOpen();
       const begun = seed !== undefined;
       if (begun && stopped !== undefined) throw stopped;
-      const infos = stepper.infos.getState();
+      const sums = infos.getState();
       return {
         name,
         seed: seed ?? null,
         step: steps,
         ended: ended.map((end) => ({ ...end })),
-        ...(infos !== undefined && { infos }),
-        rows: packRows(outputs, stepper.parts),
+        ...(sums !== undefined && { infos: sums }),
+        rows: packRows(outputs, parts),
         environments: begun ? stepper.states() : [],
       };
     },
     setState: (state) => {
       checkOpen();
       const saved = checkState(state, name, outputs);
-      stepper.revive();
+      stepper.revive?.();
       seed = saved.seed ?? undefined;
       steps = saved.step;
       ended = saved.ended.map((end) => ({ ...end }));
-      stepper.infos.setState(saved.infos);
-      unpackRows(saved.rows, outputs, stepper.parts);
+      infos.setState(saved.infos);
+      unpackRows(saved.rows, outputs, parts);
       stopped = seed === undefined ? notReset() : undefined;
       if (seed === undefined) return;
-      for (const part of stepper.parts) {
+      for (const part of parts) {
         part.memory.step[0] = steps;
         for (let i = 0; i < part.count; i++) writeSeeds(part, i, part.memory.restarts[i] as number);
       }
@@ -294,8 +284,6 @@ interface InfoRow extends Readonly<Sum> {
   readonly environment: number;
 }
 
-type RowArray = Uint8Array | Float32Array | Float64Array | Int32Array;
-
 /** The state of a vector: everything its future depends on. */
 interface VectorState {
   readonly name: string;
@@ -305,7 +293,7 @@ interface VectorState {
   readonly ended: readonly EpisodeEnd[];
   /** Missing if no step had numbers in its `info` since they were last taken. */
   readonly infos?: readonly InfoRow[];
-  readonly rows: Readonly<Record<string, RowArray>>;
+  readonly rows: Readonly<Record<string, Memory[keyof Memory]>>;
   readonly environments: readonly StateTree[];
 }
 
@@ -314,28 +302,22 @@ const outputKeys = [...resultKeys, "nextLessons"] as const;
 
 /** Copies all rows, put together from the parts. */
 function packRows(outputs: Memory, parts: readonly VectorPart[]): VectorState["rows"] {
-  const count = outputs.lengths.length;
-  const packed: Record<string, RowArray> = {};
-  // There are no action masks in a vector without them.
-  for (const key of outputKeys) if (outputs[key].length > 0) packed[key] = outputs[key].slice();
-  for (const key of episodeKeys) {
-    const whole = outputs[key].slice();
-    for (const { first, memory } of parts) whole.set(memory[key], (whole.length / count) * first);
-    packed[key] = whole;
+  for (const { first, count, memory } of parts) {
+    const own = partOf(outputs, first, count);
+    for (const key of episodeKeys) own[key].set(memory[key]);
   }
-  return packed;
+  // There are no action masks in a vector without them.
+  const kept = outputKeys.filter((key) => outputs[key].length > 0);
+  return Object.fromEntries([...kept, ...episodeKeys].map((key) => [key, outputs[key].slice()]));
 }
 
 /** Writes packed rows into the outputs and the parts. */
 function unpackRows(rows: VectorState["rows"], outputs: Memory, parts: readonly VectorPart[]): void {
-  const total = outputs.lengths.length;
-  for (const key of [...outputKeys, ...episodeKeys]) {
-    const whole = rows[key];
-    if (whole === undefined) continue;
-    outputs[key].set(whole);
-    const each = whole.length / total;
-    for (const { first, count, memory } of parts)
-      memory[key].set(whole.subarray(first * each, (first + count) * each));
+  const keys = [...outputKeys, ...episodeKeys].filter((key) => rows[key] !== undefined);
+  for (const key of keys) outputs[key].set(rows[key] as ArrayLike<number>);
+  for (const { first, count, memory } of parts) {
+    const own = partOf(outputs, first, count);
+    for (const key of keys) memory[key].set(own[key]);
   }
 }
 

@@ -1,39 +1,6 @@
 import { actionSize, choices, flatSize } from "../spaces/space.ts";
 import type { Description } from "./make-environments.ts";
 
-/**
- * Arrays in which environments leave their results and count their episodes: of one thread alone, or shared between
- * the thread that steps them and the one that waits for it.
- */
-export interface Memory {
-  /** By row. */
-  readonly observations: Float32Array;
-  readonly rewards: Float32Array;
-  readonly terminated: Uint8Array;
-  readonly truncated: Uint8Array;
-  readonly resets: Uint8Array;
-  readonly actionMasks: Uint8Array;
-  /** The rows' actions, where they come from another thread. */
-  readonly actions: Float32Array;
-  /** Of the present episode. */
-  readonly returns: Float64Array;
-  /** By environment. */
-  readonly lengths: Int32Array;
-  readonly lessons: Int32Array;
-  readonly nextLessons: Int32Array;
-  /** 1 where it has not begun an episode since it was made: the next one begins with a seed. */
-  readonly fresh: Uint8Array;
-  /** Two each: the seed of its first episode, and the one of a second attempt in the same step. */
-  readonly seeds: Uint32Array;
-  readonly restarts: Int32Array;
-  /** Failures in a row, without a good step in between. */
-  readonly failures: Int32Array;
-  /** 1 where its thread was lost in this step: it is made again without being called again. */
-  readonly failed: Uint8Array;
-  /** [steps of the vector]. */
-  readonly step: Float64Array;
-}
-
 /** Results of a step, by row. */
 export const resultKeys = [
   "observations",
@@ -70,28 +37,40 @@ interface ArrayType<T> {
 
 type Allocate = <T>(type: ArrayType<T>, length: number) => T;
 
-function layout({ count, agents, observation, action, choices }: MemorySizes, allocate: Allocate): Memory {
-  const rows = count * agents;
-  return {
-    observations: allocate(Float32Array, rows * observation),
-    rewards: allocate(Float32Array, rows),
-    terminated: allocate(Uint8Array, rows),
-    truncated: allocate(Uint8Array, rows),
-    resets: allocate(Uint8Array, rows),
-    actionMasks: allocate(Uint8Array, rows * choices),
-    actions: allocate(Float32Array, rows * action),
-    returns: allocate(Float64Array, rows),
-    lengths: allocate(Int32Array, count),
-    lessons: allocate(Int32Array, count),
-    nextLessons: allocate(Int32Array, count),
-    fresh: allocate(Uint8Array, count),
-    seeds: allocate(Uint32Array, count * 2),
-    restarts: allocate(Int32Array, count),
-    failures: allocate(Int32Array, count),
-    failed: allocate(Uint8Array, count),
-    step: allocate(Float64Array, 1),
-  };
-}
+const layout = ({ count, agents, observation, action, choices }: MemorySizes, allocate: Allocate) => ({
+  // By row.
+  observations: allocate(Float32Array, count * agents * observation),
+  rewards: allocate(Float32Array, count * agents),
+  terminated: allocate(Uint8Array, count * agents),
+  truncated: allocate(Uint8Array, count * agents),
+  resets: allocate(Uint8Array, count * agents),
+  actionMasks: allocate(Uint8Array, count * agents * choices),
+  /** The rows' actions, where they come from another thread. */
+  actions: allocate(Float32Array, count * agents * action),
+  /** Of the present episode. */
+  returns: allocate(Float64Array, count * agents),
+  // By environment.
+  lengths: allocate(Int32Array, count),
+  lessons: allocate(Int32Array, count),
+  nextLessons: allocate(Int32Array, count),
+  /** 1 where it has not begun an episode since it was made: the next one begins with a seed. */
+  fresh: allocate(Uint8Array, count),
+  /** Two each: the seed of its first episode, and the one of a second attempt in the same step. */
+  seeds: allocate(Uint32Array, count * 2),
+  restarts: allocate(Int32Array, count),
+  /** Failures in a row, without a good step in between. */
+  failures: allocate(Int32Array, count),
+  /** 1 where its thread was lost in this step: it is made again without being called again. */
+  failed: allocate(Uint8Array, count),
+  /** [steps of the vector]. */
+  step: allocate(Float64Array, 1),
+});
+
+/**
+ * Arrays in which environments leave their results and count their episodes: of one thread alone, or shared between
+ * the thread that steps them and the one that waits for it.
+ */
+export type Memory = Readonly<ReturnType<typeof layout>>;
 
 /** Memory of this thread alone. */
 export const ownMemory = (sizes: MemorySizes): Memory => layout(sizes, (type, length) => new type(length));
@@ -122,4 +101,14 @@ export function sharedMemory(sizes: MemorySizes, buffer: SharedArrayBuffer): Mem
     at += alignedBytes(type, length);
     return array;
   });
+}
+
+/** The memory of `count` environments from `first` on: parts of the same arrays. */
+export function partOf(memory: Memory, first: number, count = 1): Memory {
+  const total = memory.lengths.length;
+  const parts = Object.entries(memory).map(([name, array]) => {
+    const each = array.length / total;
+    return [name, array.subarray(first * each, (first + count) * each)] as const;
+  });
+  return Object.fromEntries(parts) as Memory;
 }

@@ -26,15 +26,26 @@ export interface RowsOptions {
   readonly policies?: Uint8Array;
   /** Called before each call of an environment, so that another thread can see which one hangs. */
   readonly onCall?: (i: number) => void;
-  /** Called with each environment that is made again, and the reason. */
-  readonly onRestart?: (i: number, error: EspalierError) => void;
-  /** Called with the numbers in a step's `info`. */
-  readonly onInfo?: (i: number, info: Readonly<Record<string, number>>) => void;
-  /** Called with a warning about the first observation outside its bounds. */
-  readonly onOutOfBounds?: (text: string) => void;
+  /** Takes what the vector has to be told. Default: nobody is. */
+  readonly events?: RowEvents;
   /** The number of the evaluation episode that environment i plays, for messages. */
   readonly episode?: (i: number) => number;
 }
+
+/** What environments told while they stepped, by their index in the vector. The vector empties it. */
+export interface RowEvents {
+  /** Environments that were made again, and the reasons. */
+  readonly restarts: { readonly index: number; readonly error: EspalierError }[];
+  /** Numbers that steps had in their `info`. */
+  readonly infos: { readonly index: number; readonly info: Readonly<Record<string, number>> }[];
+  /** Warnings about observations outside their bounds. */
+  readonly outOfBounds: string[];
+}
+
+export const noEvents = (): RowEvents => ({ restarts: [], infos: [], outOfBounds: [] });
+
+export const hasEvents = ({ restarts, infos, outOfBounds }: RowEvents): boolean =>
+  restarts.length + infos.length + outOfBounds.length > 0;
 
 /**
  * The environments of one thread and their rows: next-step autoreset, returns and lengths, and what happens when an
@@ -53,13 +64,13 @@ export class EnvironmentRows {
   #repeating = false;
 
   constructor(options: RowsOptions) {
-    const { description, memory, environments, onOutOfBounds } = options;
+    const { description, memory, environments, events } = options;
     this.#options = options;
     this.#environments = environments;
     this.#broken = new Uint8Array(environments.length);
     this.#memory = memory;
     this.#writer = new RowWriter(description, memory, (i, what) =>
-      onOutOfBounds?.(outOfBoundsText(this.#place(i, this.#during), what)),
+      events?.outOfBounds.push(outOfBoundsText(this.#place(i, this.#during), what)),
     );
     this.#read = actionReader(description.actionSpace, description.agents);
     this.#agents = description.agents;
@@ -106,7 +117,7 @@ export class EnvironmentRows {
 
   #tryStep(i: number, actions: Float32Array): EspalierError | undefined {
     const action = this.#read(actions, i);
-    const { onCall, onInfo } = this.#options;
+    const { onCall, events, first = 0 } = this.#options;
     let result: unknown;
     try {
       onCall?.(i);
@@ -117,10 +128,10 @@ export class EnvironmentRows {
     this.#during = "step";
     const fault = this.#writer.step(i, result);
     if (fault) return invalidEnvironment(this.#place(i, "step"), fault);
-    if (onInfo && !this.#repeating) {
+    if (events && !this.#repeating) {
       const { info } = result as { readonly info?: unknown };
       const numbers = info === undefined ? undefined : numbersIn(info);
-      if (numbers) onInfo(i, numbers);
+      if (numbers) events.infos.push({ index: first + i, info: numbers });
     }
     this.#memory.failures[i] = 0;
     return undefined;
@@ -173,16 +184,17 @@ export class EnvironmentRows {
   /** Makes a failed environment again, or raises the error. Without an error its thread was lost, which is reported. */
   #restart(i: number, error: EspalierError | undefined): void {
     const { failed, failures, restarts, fresh } = this.#memory;
+    const { policies, events, first = 0 } = this.#options;
     const count = (failures[i] as number) + 1;
     this.#broken[i] = 1;
-    if (error && !this.#options.policies?.[i]) throw error;
+    if (error && !policies?.[i]) throw error;
     if (error && count >= maxFailures) throw failsAgain(error);
     failed[i] = 0;
     failures[i] = count;
     restarts[i] = (restarts[i] as number) + 1;
     fresh[i] = 1;
     this.#mend(i);
-    if (error) this.#options.onRestart?.(i, error);
+    if (error) events?.restarts.push({ index: first + i, error });
   }
 
   /** Makes an environment again if it has failed. */

@@ -1,12 +1,11 @@
 import { checkOptions, type EspalierError, type Options, option, required } from "../../core/index.ts";
-import type { StateTree } from "../../state/index.ts";
 import type { Environment } from "../environments/environment.ts";
 import { makeEnvironment } from "../environments/registry.ts";
 import { type FailurePolicy, failurePolicies } from "./failure.ts";
-import { hostVector, InfoSums, type Restart, type Stepper } from "./host-vector.ts";
+import { hostVector } from "./host-vector.ts";
 import { makeEnvironments } from "./make-environments.ts";
 import { ownMemory, sizesOf } from "./memory.ts";
-import { EnvironmentRows, type RowsOptions } from "./rows.ts";
+import { EnvironmentRows, noEvents } from "./rows.ts";
 import type { RestartingVector } from "./vector.ts";
 
 /** Rows of the options that vectors of both kinds have. */
@@ -66,48 +65,8 @@ export function vectorEnvironment(options: VectorEnvironmentOptions): Restarting
   const { description, environments } = makeEnvironments(make, 0, count);
   const memory = ownMemory(sizesOf(description, count));
   const policies = failurePolicies(onFailure, count);
-  const stepper = new RowStepper({ description, memory, environments, make, policies });
-  return hostVector({ description, outputs: memory, stepper, onRestart, make: given });
-}
-
-/** Steps environments in this thread. */
-class RowStepper implements Stepper {
-  readonly parts: Stepper["parts"];
-  readonly restarts: Restart[] = [];
-  readonly infos = new InfoSums();
-  readonly outOfBounds: string[] = [];
-  readonly #rows: EnvironmentRows;
-
-  constructor(options: RowsOptions) {
-    const { environments, memory } = options;
-    this.parts = [{ first: 0, count: environments.length, memory }];
-    this.#rows = new EnvironmentRows({
-      ...options,
-      onRestart: (index, error) => this.restarts.push({ index, error }),
-      onInfo: (index, info) => this.infos.add(index, info),
-      onOutOfBounds: (text) => this.outOfBounds.push(text),
-    });
-  }
-
-  revive(): void {}
-
-  begin(): void {
-    this.#rows.begin();
-  }
-
-  step(actions: Float32Array): void {
-    this.#rows.step(actions);
-  }
-
-  states(): readonly StateTree[] {
-    return this.#rows.states();
-  }
-
-  restore(states: readonly StateTree[]): void {
-    this.#rows.restore(states);
-  }
-
-  close(): void {
-    this.#rows.close();
-  }
+  const events = noEvents();
+  const stepper = new EnvironmentRows({ description, memory, environments, make, policies, events });
+  const parts = [{ first: 0, count, memory }];
+  return hostVector({ description, outputs: memory, parts, stepper, events, onRestart, make: given });
 }

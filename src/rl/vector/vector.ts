@@ -3,7 +3,7 @@ import type { Space } from "../spaces/space.ts";
 
 // Vectors of environments: several environments that step together, with one row per agent of each.
 //
-//   vectorEnvironment      in this thread        hostVector ── RowStepper ── EnvironmentRows
+//   vectorEnvironment      in this thread        hostVector ── EnvironmentRows
 //   threadedEnvironment    in other threads      hostVector ── ThreadStepper ── ThreadPart ═ shared memory ═ EnvironmentRows
 //   compiledRows           in the program        pure functions of traced values, by vmap
 //

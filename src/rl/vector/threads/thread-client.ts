@@ -2,21 +2,22 @@ import type { MessagePort, Worker } from "node:worker_threads";
 import { EspalierError, node, receiveError, type SentError } from "../../../core/index.ts";
 import { startThread } from "../../../engine/index.ts";
 import { endedEnvironment, hangingEnvironment, type Place } from "../failure.ts";
-import type { Restart } from "../host-vector.ts";
 import type { Description } from "../make-environments.ts";
 import { type Memory, memoryBytes, sharedMemory, sizesOf } from "../memory.ts";
+import type { RowEvents } from "../rows.ts";
 import {
   CALLS,
-  COMMAND,
   type Command,
+  type Commands,
   CURRENT,
-  commands,
   DONE,
+  IS_STEP,
   REQUEST,
   STATUS,
   statuses,
   type ThreadData,
   type ThreadMessage,
+  type ThreadRequest,
   WORDS,
 } from "./protocol.ts";
 
@@ -25,15 +26,15 @@ export interface ThreadOptions extends Pick<ThreadData, "source" | "first" | "co
   readonly timeout: number;
 }
 
-/** The outcome of a request. Indices are of the vector, apart from `lostIn`. */
-export interface Reply extends Pick<ThreadMessage, "infos" | "outOfBounds" | "states" | "made"> {
+/** The outcome of a request. */
+export interface Reply extends Pick<ThreadMessage, "states" | "made"> {
   readonly error?: EspalierError;
-  /** The environment, of this thread's, in which the thread was lost. */
+  /** The environment, counted from this thread's first, in which the thread was lost. */
   readonly lostIn?: number;
-  readonly restarts?: readonly Restart[];
+  readonly events?: RowEvents;
 }
 
-const quiet: Reply = Object.freeze({ restarts: [], infos: [] });
+const quiet: Reply = Object.freeze({});
 
 /** Loading sources may take long on a busy machine, during which no environment is called. */
 const startLimit = 120_000;
@@ -61,6 +62,7 @@ export class ThreadClient {
     const { port1, port2 } = new node.workerThreads.MessageChannel();
     this.#port = port1;
     Atomics.store(this.#control, REQUEST, this.#request);
+    port1.postMessage({ command: "start", given: undefined } satisfies ThreadRequest);
     const data: ThreadData = { source, first, count, policies, masked, control: this.#control, port: port2 };
     this.#worker = startThread("rl/vector/threads/thread-main", {
       name: "espalier-environments",
@@ -88,7 +90,7 @@ export class ThreadClient {
     const sizes = sizesOf(description, this.#options.count);
     this.#buffer = new SharedArrayBuffer(memoryBytes(sizes));
     this.#memory = sharedMemory(sizes, this.#buffer);
-    this.request("attach", "make", { buffer: this.#buffer, masked: description.masked });
+    this.request("make", "attach", { buffer: this.#buffer, masked: description.masked });
   }
 
   /** The memory that `attach` gave it. */
@@ -103,11 +105,11 @@ export class ThreadClient {
   }
 
   /** Sends a request. No other may be under way. */
-  send(command: Command, message?: unknown): void {
+  send<C extends Command>(command: C, ...[given]: Given<C>): void {
     if (this.#ended) return;
-    if (message !== undefined) this.#port.postMessage(message);
+    if (command !== "step") this.#port.postMessage({ command, given });
     this.#request = (this.#request + 1) | 0;
-    Atomics.store(this.#control, COMMAND, commands[command]);
+    Atomics.store(this.#control, IS_STEP, command === "step" ? 1 : 0);
     Atomics.store(this.#control, REQUEST, this.#request);
     Atomics.notify(this.#control, REQUEST);
   }
@@ -125,14 +127,14 @@ export class ThreadClient {
   }
 
   /** Sends a request and waits for it. */
-  tryRequest(command: Command, during: Place["during"], message?: unknown): Reply {
-    this.send(command, message);
+  tryRequest<C extends Command>(during: Place["during"], command: C, ...given: Given<C>): Reply {
+    this.send(command, ...given);
     return this.wait(during);
   }
 
   /** The same, and raises its error. */
-  request(command: Command, during: Place["during"], message?: unknown): Reply {
-    const reply = this.tryRequest(command, during, message);
+  request<C extends Command>(during: Place["during"], command: C, ...given: Given<C>): Reply {
+    const reply = this.tryRequest(during, command, ...given);
     if (reply.error) throw reply.error;
     return reply;
   }
@@ -176,17 +178,19 @@ export class ThreadClient {
   /** Reads the message that the thread has sent. */
   #reply(): Reply {
     if (Atomics.load(this.#control, STATUS) === statuses.quiet) return quiet;
-    const { first } = this.#options;
     const { message } = node.workerThreads.receiveMessageOnPort(this.#port) as { message: ThreadMessage };
-    const { failed, restarted = [], infos = [], ...reply } = message;
+    const { failed, events, ...reply } = message;
+    const restarts = events?.restarts.map(({ index, error }) => ({ index, error: environmentError(error) }));
     return {
       ...reply,
       ...(failed && { error: environmentError(failed) }),
-      restarts: restarted.map(({ i, error }) => ({ index: first + i, error: environmentError(error) })),
-      infos: infos.map(({ i, info }) => ({ i: first + i, info })),
+      ...(events && { events: { ...events, restarts: restarts ?? [] } }),
     };
   }
 }
+
+/** What a request is given, where it is given something. */
+type Given<C extends Command> = Commands[C] extends undefined ? [] : [given: Commands[C]];
 
 function environmentError(sent: SentError): EspalierError {
   const error = receiveError(sent);

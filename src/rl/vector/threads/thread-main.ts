@@ -1,22 +1,22 @@
-import { EspalierError, messageOf, node, sendError } from "../../../core/index.ts";
-import type { StateTree } from "../../../state/index.ts";
+import { EspalierError, node, sendError } from "../../../core/index.ts";
 import type { Environment } from "../../environments/environment.ts";
-import { type Description, makeEnvironments } from "../make-environments.ts";
+import { importFunction } from "../../environments/import-function.ts";
+import { makeEnvironments } from "../make-environments.ts";
 import { type Memory, sharedMemory, sizesOf } from "../memory.ts";
-import { EnvironmentRows } from "../rows.ts";
+import { EnvironmentRows, hasEvents, noEvents, type RowEvents } from "../rows.ts";
 import {
-  type Attach,
   CALLS,
-  COMMAND,
+  type Command,
+  type Commands,
   CURRENT,
-  commands,
   DONE,
+  IS_STEP,
   REQUEST,
-  type Repeat,
   STATUS,
   statuses,
   type ThreadData,
   type ThreadMessage,
+  type ThreadRequest,
   type ThreadSource,
 } from "./protocol.ts";
 
@@ -55,21 +55,23 @@ export async function runThread(data: ThreadData): Promise<void> {
     onCall(Math.max(index - first, 0));
     return load(index);
   };
-  let server: Server | undefined;
+  const events = noEvents();
+  let message: ThreadMessage = {};
+  const tell = (told: ThreadMessage): void => {
+    message = told;
+  };
+  let commands: ThreadCommands | undefined;
   const perform = (request: number): void => {
-    const message: ThreadMessage = {};
+    message = {};
     try {
-      server ??= new Server(data, make, onCall);
-      server.perform(Atomics.load(control, COMMAND), message);
-      answer(request, message);
+      commands ??= commandsOf(data, { make, onCall, events, tell });
+      if (Atomics.load(control, IS_STEP) === 1) commands.step(undefined);
+      else
+        obey(commands, (node.workerThreads.receiveMessageOnPort(port) as { message: ThreadRequest }).message);
     } catch (error) {
-      const { restarted, outOfBounds } = message;
-      answer(request, {
-        ...(restarted && { restarted }),
-        ...(outOfBounds !== undefined && { outOfBounds }),
-        failed: sendError(error),
-      });
+      message = { failed: sendError(error) };
     }
+    answer(request, hasEvents(events) ? { ...message, events: taken(events) } : message);
   };
   let done = 0;
   const serve = (): void => {
@@ -93,110 +95,71 @@ async function loadMaker(source: ThreadSource): Promise<(index: number) => Envir
     return () => makeEnvironment(source);
   }
   const { module, name } = source;
-  let exports: Readonly<Record<string, unknown>>;
-  try {
-    exports = (await import(module)) as Readonly<Record<string, unknown>>;
-  } catch (cause) {
-    const why = messageOf(cause);
-    throw new EspalierError("ENVIRONMENT_FAILED", `a thread of environments could not start: ${why}`, {
-      fix: "make sure that this Node can load the module and all that it imports",
-      cause,
-    });
-  }
-  // CommonJS exports may be found under `default` only.
-  const make = exports[name] ?? (exports.default as Readonly<Record<string, unknown>> | undefined)?.[name];
-  if (typeof make === "function") return make as (index: number) => Environment;
-  throw new EspalierError("ENVIRONMENT_UNKNOWN", `${module} exports no function "${name}"`, {
-    fix: `export function ${name}() that makes an environment; it exports ${Object.keys(exports).join(", ") || "nothing"}`,
-  });
+  const failed = (what: string, fix: string, cause?: unknown): EspalierError =>
+    cause === undefined
+      ? new EspalierError("ENVIRONMENT_UNKNOWN", `${module} ${what}`, { fix })
+      : new EspalierError(
+          "ENVIRONMENT_FAILED",
+          `a thread of environments could not start: ${module} ${what}`,
+          {
+            fix,
+            cause,
+          },
+        );
+  return (await importFunction(module, name, failed)) as (index: number) => Environment;
 }
 
-/** Performs requests with the thread's environments. */
-class Server {
-  readonly #data: ThreadData;
-  readonly #make: (index: number) => Environment;
-  readonly #onCall: (i: number) => void;
-  readonly #description: Description;
-  readonly #environments: Environment[];
-  #memory: Memory | undefined;
-  #rows: EnvironmentRows | undefined;
-  /** About the request that is performed. */
-  #message: ThreadMessage = {};
+/** The events since the last request, as they are sent. */
+const taken = ({ restarts, infos, outOfBounds }: RowEvents): NonNullable<ThreadMessage["events"]> => ({
+  restarts: restarts.splice(0).map(({ index, error }) => ({ index, error: sendError(error) })),
+  infos: infos.splice(0),
+  outOfBounds: outOfBounds.splice(0),
+});
 
-  constructor(data: ThreadData, make: (index: number) => Environment, onCall: (i: number) => void) {
-    this.#data = data;
-    this.#make = make;
-    this.#onCall = onCall;
-    const { description, environments } = makeEnvironments(make, data.first, data.count, data.masked);
-    this.#description = description;
-    this.#environments = environments;
-  }
+interface CommandOptions {
+  readonly make: (index: number) => Environment;
+  readonly onCall: (i: number) => void;
+  readonly events: RowEvents;
+  readonly tell: (message: ThreadMessage) => void;
+}
 
-  /** Performs a command and fills its message. */
-  perform(command: number, message: ThreadMessage): void {
-    const environments = this.#environments;
-    const received = (): unknown => node.workerThreads.receiveMessageOnPort(this.#data.port)?.message;
-    this.#message = message;
-    switch (command) {
-      case commands.step:
-        this.#rows?.step((this.#memory as Memory).actions);
-        break;
-      case commands.begin:
-        this.#rows?.begin();
-        break;
-      case commands.start:
-        message.made = { description: this.#description, names: environments.map(({ name }) => name) };
-        break;
-      case commands.attach:
-        this.#attach(received() as Attach);
-        break;
-      case commands.states:
-        message.states = this.#rows?.states() ?? [];
-        break;
-      case commands.restore:
-        this.#rows?.restore(received() as readonly StateTree[]);
-        break;
-      case commands.repeat:
-        this.#repeat(received() as Repeat);
-        break;
-      case commands.close:
-        for (const environment of environments) environment.close?.();
-    }
-  }
+type ThreadCommands = { readonly [C in Command]: (given: Commands[C]) => void };
 
-  #attach({ buffer, masked }: Attach): void {
-    // Whether there are masks is decided for all threads together.
-    const description = { ...this.#description, masked };
-    const memory = sharedMemory(sizesOf(description, this.#environments.length), buffer);
-    this.#memory = memory;
-    this.#rows = new EnvironmentRows({
-      description,
-      memory,
-      environments: this.#environments,
-      make: this.#make,
-      first: this.#data.first,
-      policies: this.#data.policies,
-      onCall: this.#onCall,
-      onRestart: (i, error) => {
-        this.#message.restarted ??= [];
-        this.#message.restarted.push({ i, error: sendError(error) });
-      },
-      onInfo: (i, info) => {
-        this.#message.infos ??= [];
-        this.#message.infos.push({ i, info });
-      },
-      onOutOfBounds: (text) => {
-        this.#message.outOfBounds = text;
-      },
-    });
-  }
+const obey = <C extends Command>(commands: ThreadCommands, { command, given }: ThreadRequest<C>): void =>
+  commands[command](given);
 
-  #repeat({ steps, actions, nextLessons }: Repeat): void {
-    const memory = this.#memory as Memory;
-    const [rows, lessons] = [memory.actions.length, memory.nextLessons.length];
-    for (let k = 0; k < steps; k++) {
-      memory.nextLessons.set(nextLessons.subarray(k * lessons, (k + 1) * lessons));
-      this.#rows?.step(actions.subarray(k * rows, (k + 1) * rows), true);
-    }
-  }
+/** Makes the thread's environments, and gives what it does with them on request. */
+function commandsOf(
+  { first, count, policies, masked }: ThreadData,
+  { make, onCall, events, tell }: CommandOptions,
+): ThreadCommands {
+  const { description, environments } = makeEnvironments(make, first, count, masked);
+  let memory: Memory | undefined;
+  let rows: EnvironmentRows | undefined;
+  return {
+    start: () => tell({ made: { description, names: environments.map(({ name }) => name) } }),
+    attach: ({ buffer, masked }) => {
+      // Whether there are masks is decided for all threads together.
+      const own = { ...description, masked };
+      memory = sharedMemory(sizesOf(own, count), buffer);
+      rows = new EnvironmentRows({
+        description: own,
+        memory,
+        environments,
+        make,
+        first,
+        policies,
+        onCall,
+        events,
+      });
+    },
+    begin: () => rows?.begin(),
+    step: () => rows?.step((memory as Memory).actions),
+    repeat: () => rows?.step((memory as Memory).actions, true),
+    states: () => tell({ states: rows?.states() ?? [] }),
+    restore: (states) => rows?.restore(states),
+    close: () => {
+      for (const environment of environments) environment.close?.();
+    },
+  };
 }

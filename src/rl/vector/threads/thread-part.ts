@@ -1,24 +1,22 @@
 import { EspalierError } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import { failsAgain, invalidEnvironment, maxFailures } from "../failure.ts";
-import type { InfoSums, Restart, VectorPart } from "../host-vector.ts";
+import type { VectorPart } from "../host-vector.ts";
 import type { Description } from "../make-environments.ts";
-import { episodeKeys, type Memory, resultKeys } from "../memory.ts";
-import type { Repeat } from "./protocol.ts";
+import { episodeKeys, type Memory, partOf, resultKeys } from "../memory.ts";
+import type { RowEvents } from "../rows.ts";
 import { type Reply, ThreadClient, type ThreadOptions } from "./thread-client.ts";
 
-/** Parts that all threads of a vector share. */
+/** What all threads of a vector share. */
 interface SharedParts {
   readonly description: Description;
   /** The vector's results. */
   readonly outputs: Memory;
-  readonly restarts: Restart[];
-  readonly infos: InfoSums;
-  readonly outOfBounds: string[];
+  readonly events: RowEvents;
 }
 
-/** The memory of one environment after a finished step. */
-type EnvironmentMemory = Readonly<Record<string, readonly number[]>>;
+/** The counts and results of one environment after a finished step. */
+type EnvironmentMemory = Pick<Memory, (typeof episodeKeys)[number] | (typeof resultKeys)[number]>;
 
 /**
  * Some environments of a vector that one thread steps. When that thread is lost, another one takes over:
@@ -37,7 +35,8 @@ export class ThreadPart implements VectorPart {
   readonly count: number;
   readonly #options: ThreadOptions;
   readonly #shared: SharedParts;
-  readonly #nextLessons: Int32Array;
+  /** Its part of the vector's results. */
+  readonly #outputs: Memory;
   #client: ThreadClient;
   /** Only if an environment may be restarted. */
   readonly #log: StepLog | undefined;
@@ -49,7 +48,7 @@ export class ThreadPart implements VectorPart {
     this.count = options.count;
     this.#options = options;
     this.#shared = shared;
-    this.#nextLessons = shared.outputs.nextLessons.subarray(this.first, this.first + this.count);
+    this.#outputs = partOf(shared.outputs, this.first, this.count);
     this.#client = client;
     client.attach(shared.description);
     if (options.policies.includes(1)) this.#log = new StepLog(client.memory, client.buffer.byteLength);
@@ -64,36 +63,38 @@ export class ThreadPart implements VectorPart {
     if (this.#client.hasEnded) this.#client = this.#startThread();
   }
 
-  sendBegin(): void {
-    this.memory.nextLessons.set(this.#nextLessons);
-    this.#failed.clear();
-    this.#log?.outdate();
-    this.#client.send("begin");
-  }
-
-  sendStep(actions: Float32Array): void {
+  /** Sends `step` with the actions of all environments, or `begin` without. */
+  send(actions?: Float32Array): void {
     const { memory } = this;
+    memory.nextLessons.set(this.#outputs.nextLessons);
+    if (this.#failed.size > 0) this.#failed.clear();
+    if (!actions) {
+      this.#log?.outdate();
+      this.#client.send("begin");
+      return;
+    }
     const from = this.first * (memory.actions.length / this.count);
     for (let k = 0; k < memory.actions.length; k++) memory.actions[k] = actions[from + k] as number;
-    memory.nextLessons.set(this.#nextLessons);
-    if (this.#failed.size > 0) this.#failed.clear();
     this.#log?.add(memory);
     this.#client.send("step");
   }
 
-  /** Waits for `begin` or `step`, in another thread if this one is lost. Returns the error that stops the vector. */
+  /** Waits for `begin` or `step` and copies its results. Returns the error that stops the vector. */
   finish(command: "begin" | "step"): EspalierError | undefined {
+    const error = this.#finished(command);
+    for (const key of resultKeys) this.#outputs[key].set(this.memory[key]);
+    return error;
+  }
+
+  /** Waits, in another thread if this one is lost. */
+  #finished(command: "begin" | "step"): EspalierError | undefined {
     for (;;) {
-      const {
-        error,
-        lostIn,
-        restarts = [],
-        infos = [],
-        outOfBounds,
-      } = this.#client.wait(command === "begin" ? "reset" : "step");
-      if (restarts.length > 0) this.#restarted(...restarts);
-      for (const { i, info } of infos) this.#shared.infos.add(i, info);
-      if (outOfBounds !== undefined) this.#shared.outOfBounds.push(outOfBounds);
+      const { error, lostIn, events } = this.#client.wait(command === "begin" ? "reset" : "step");
+      if (events) {
+        this.#restarted(...events.restarts);
+        this.#shared.events.infos.push(...events.infos);
+        this.#shared.events.outOfBounds.push(...events.outOfBounds);
+      }
       if (lostIn === undefined) return error;
       const other = this.#replace(command, lostIn, error as EspalierError);
       if (other instanceof EspalierError) return other;
@@ -107,6 +108,11 @@ export class ThreadPart implements VectorPart {
     return this.#log?.isDue ?? false;
   }
 
+  /** Begins the log with these states. */
+  beginLog(states: readonly StateTree[]): void {
+    this.#log?.begin(states, this.#client.buffer);
+  }
+
   sendStates(): void {
     this.#client.send("states");
   }
@@ -115,26 +121,19 @@ export class ThreadPart implements VectorPart {
     return this.#client.wait("getState");
   }
 
-  /** Waits for states and begins the log with them. Returns the error that stops the vector. */
-  logStates(): EspalierError | undefined {
-    const { error, states } = this.finishStates();
-    if (states) this.#log?.begin(states, this.#client.buffer);
-    return error;
-  }
-
   restore(states: readonly StateTree[]): void {
     this.#log?.outdate();
-    this.#client.request("restore", "setState", states);
+    this.#client.request("setState", "restore", states);
   }
 
   close(): void {
-    this.#client.tryRequest("close", "make");
+    this.#client.tryRequest("make", "close");
     this.#client.end();
   }
 
-  #restarted(...restarts: readonly Restart[]): void {
-    this.#shared.restarts.push(...restarts);
-    this.#log?.outdate();
+  #restarted(...restarts: RowEvents["restarts"]): void {
+    this.#shared.events.restarts.push(...restarts);
+    if (restarts.length > 0) this.#log?.outdate();
   }
 
   #startThread(): ThreadClient {
@@ -174,7 +173,13 @@ export class ThreadPart implements VectorPart {
   #fail(memory: Memory, i: number, error: EspalierError): EspalierError | undefined {
     if (!this.#options.policies[i]) return error;
     if (this.#failed.has(i) || (memory.failures[i] as number) + 1 >= maxFailures) return failsAgain(error);
-    this.#failed.set(i, this.#memoryOf(memory, i));
+    // The thread was lost in it and has not changed its counts; its results are the vector's last.
+    const [counts, results] = [partOf(memory, i), partOf(this.#outputs, i)];
+    const saved = [
+      ...episodeKeys.map((key) => [key, counts[key].slice()]),
+      ...resultKeys.map((key) => [key, results[key].slice()]),
+    ];
+    this.#failed.set(i, Object.fromEntries(saved) as EnvironmentMemory);
     this.#restarted({ index: this.first + i, error });
     return undefined;
   }
@@ -188,15 +193,21 @@ export class ThreadPart implements VectorPart {
       // Its state is not restored.
       client.memory.fresh[i] = 1;
     }
-    const restored = client.tryRequest("restore", "setState", states);
-    return restored.error ? restored : client.tryRequest("repeat", "step", log.finished);
+    let reply = client.tryRequest("setState", "restore", states);
+    for (let k = 0; k < log.finished && !reply.error; k++) {
+      log.write(k, client.memory);
+      reply = client.tryRequest("step", "repeat");
+    }
+    return reply;
   }
 
   /** Compares what environments show with what the vector returned last, and gives failed ones their memory back. */
   #compare(client: ThreadClient): EspalierError | undefined {
     const { memory } = client;
     for (let i = 0; i < this.count; i++) {
-      if (this.#failed.has(i) || this.#showsSame(memory, i)) continue;
+      const [now, last] = [partOf(memory, i), partOf(this.#outputs, i)];
+      const same = resultKeys.every((key) => now[key].every((value, k) => Object.is(value, last[key][k])));
+      if (this.#failed.has(i) || same) continue;
       const error = invalidEnvironment(client.place(i, "step"), {
         what: "gave something else when it was repeated from the same state with the same actions",
         fix: "keep everything the environment's future depends on in getState(), its random numbers included",
@@ -205,35 +216,12 @@ export class ThreadPart implements VectorPart {
       if (stop) return stop;
       memory.failed[i] = 1;
     }
-    for (const [i, saved] of this.#failed)
-      for (const key of [...episodeKeys, ...resultKeys]) {
-        const values = saved[key] as readonly number[];
-        memory[key].set(values, values.length * i);
-      }
+    for (const [i, saved] of this.#failed) {
+      const now = partOf(memory, i);
+      for (const key of [...episodeKeys, ...resultKeys]) now[key].set(saved[key]);
+    }
     return undefined;
   }
-
-  /** The thread was lost in this environment and has not changed its counts; its results are the vector's last. */
-  #memoryOf(memory: Memory, i: number): EnvironmentMemory {
-    const { outputs } = this.#shared;
-    const saved: Record<string, readonly number[]> = {};
-    for (const key of episodeKeys) saved[key] = sliceOf(memory[key], this.count, i);
-    for (const key of resultKeys) saved[key] = sliceOf(outputs[key], outputs.lengths.length, this.first + i);
-    return saved;
-  }
-
-  #showsSame(memory: Memory, i: number): boolean {
-    const { outputs } = this.#shared;
-    return resultKeys.every((key) => {
-      const last = sliceOf(outputs[key], outputs.lengths.length, this.first + i);
-      return sliceOf(memory[key], this.count, i).every((value, k) => Object.is(value, last[k]));
-    });
-  }
-}
-
-function sliceOf(array: ArrayLike<number>, count: number, i: number): readonly number[] {
-  const each = array.length / count;
-  return Array.from({ length: each }, (_, k) => array[i * each + k] as number);
 }
 
 /** Steps after which states are taken again: quick to repeat, and rare enough that taking states costs nothing. */
@@ -285,7 +273,16 @@ class StepLog {
   }
 
   /** All steps but the last one, which was not finished. */
-  get finished(): Repeat {
-    return { steps: this.#steps - 1, actions: this.#actions, nextLessons: this.#nextLessons };
+  get finished(): number {
+    return this.#steps - 1;
+  }
+
+  /** Writes what a step was given. */
+  write(step: number, { actions, nextLessons }: Memory): void {
+    for (const [all, now] of [
+      [this.#actions, actions],
+      [this.#nextLessons, nextLessons],
+    ] as const)
+      now.set(all.subarray(step * now.length, (step + 1) * now.length));
   }
 }

@@ -1,16 +1,10 @@
-import {
-  checkOptions,
-  type EspalierError,
-  node,
-  type Options,
-  option,
-  required,
-} from "../../../core/index.ts";
+import { checkOptions, node, type Options, option, required } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import { failurePolicies } from "../failure.ts";
-import { hostVector, InfoSums, type Restart, type Stepper } from "../host-vector.ts";
+import { hostVector, type Stepper } from "../host-vector.ts";
 import { checkAlike, type Description } from "../make-environments.ts";
-import { type Memory, ownMemory, resultKeys, sizesOf } from "../memory.ts";
+import { type Memory, ownMemory, sizesOf } from "../memory.ts";
+import { noEvents } from "../rows.ts";
 import type { RestartingVector } from "../vector.ts";
 import { vectorOptionTable } from "../vector-environment.ts";
 import type { ThreadSource } from "./protocol.ts";
@@ -92,8 +86,8 @@ export function threadedEnvironment(options: ThreadedEnvironmentOptions): Restar
       };
     }),
   );
-  const { description, outputs } = stepper;
-  return hostVector({ description, outputs, stepper, onRestart, make });
+  const { description, outputs, parts, events } = stepper;
+  return hostVector({ description, outputs, parts, stepper, events, onRestart, make });
 }
 
 /** The source that `make` means; undefined if it means none. */
@@ -109,12 +103,7 @@ class ThreadStepper implements Stepper {
   readonly description: Description;
   readonly outputs: Memory;
   readonly parts: readonly ThreadPart[];
-  readonly restarts: Restart[] = [];
-  readonly infos = new InfoSums();
-  readonly outOfBounds: string[] = [];
-  /** For each part, its rows of the outputs: an array for each of `resultKeys`. */
-  readonly #views: readonly (readonly (Float32Array | Uint8Array)[])[];
-
+  readonly events = noEvents();
   constructor(count: number, threads: readonly ThreadOptions[]) {
     const clients = threads.map((options) => new ThreadClient(options));
     try {
@@ -124,30 +113,14 @@ class ThreadStepper implements Stepper {
         checkAlike(description, other, threads[t]?.first ?? 0);
       });
       const outputs = ownMemory(sizesOf(description, count));
-      const { restarts, infos, outOfBounds } = this;
       this.description = description;
       this.outputs = outputs;
-      this.parts = clients.map(
-        (client, t) =>
-          new ThreadPart(threads[t] as ThreadOptions, client, {
-            description,
-            outputs,
-            restarts,
-            infos,
-            outOfBounds,
-          }),
-      );
+      const shared = { description, outputs, events: this.events };
+      this.parts = clients.map((client, t) => new ThreadPart(threads[t] as ThreadOptions, client, shared));
     } catch (error) {
       for (const client of clients) client.end();
       throw error;
     }
-    this.#views = this.parts.map(({ first, count: own }) =>
-      resultKeys.map((key) => {
-        const whole = this.outputs[key];
-        const each = whole.length / count;
-        return whole.subarray(first * each, (first + own) * each);
-      }),
-    );
   }
 
   revive(): void {
@@ -155,22 +128,29 @@ class ThreadStepper implements Stepper {
   }
 
   begin(): void {
-    for (const part of this.parts) part.sendBegin();
+    for (const part of this.parts) part.send();
     this.#finish("begin");
   }
 
   step(actions: Float32Array): void {
-    this.#logStates();
-    for (const part of this.parts) part.sendStep(actions);
+    if (this.parts.some((part) => part.needsStates)) {
+      const due = this.parts.filter((part) => part.needsStates);
+      this.#statesOf(due).forEach((states, i) => due[i]?.beginLog(states));
+    }
+    for (const part of this.parts) part.send(actions);
     this.#finish("step");
   }
 
   states(): readonly StateTree[] {
-    for (const part of this.parts) part.sendStates();
-    const replies = this.parts.map((part) => part.finishStates());
+    return this.#statesOf(this.parts).flat();
+  }
+
+  #statesOf(parts: readonly ThreadPart[]): readonly (readonly StateTree[])[] {
+    for (const part of parts) part.sendStates();
+    const replies = parts.map((part) => part.finishStates());
     const stop = replies.find(({ error }) => error);
     if (stop) throw stop.error;
-    return replies.flatMap(({ states }) => states ?? []);
+    return replies.map(({ states = [] }) => states);
   }
 
   restore(states: readonly StateTree[]): void {
@@ -181,23 +161,10 @@ class ThreadStepper implements Stepper {
     for (const part of this.parts) part.close();
   }
 
-  #logStates(): void {
-    let stop: EspalierError | undefined;
-    for (const part of this.parts) if (part.needsStates) part.sendStates();
-    for (const part of this.parts) if (part.needsStates) stop = part.logStates() ?? stop;
-    if (stop) throw stop;
-  }
-
   /** Waits for all threads, whatever happens in one of them, so that no request is under way when an error is raised. */
   #finish(command: "begin" | "step"): void {
-    let stop: EspalierError | undefined;
-    for (let t = 0; t < this.parts.length; t++) {
-      const part = this.parts[t] as ThreadPart;
-      const error = part.finish(command);
-      stop ??= error;
-      for (let k = 0; k < resultKeys.length; k++)
-        this.#views[t]?.[k]?.set(part.memory[resultKeys[k] as (typeof resultKeys)[number]]);
-    }
+    const errors = this.parts.map((part) => part.finish(command));
+    const stop = errors.find((error) => error);
     if (stop) throw stop;
   }
 }
