@@ -329,37 +329,20 @@ function withLearningRate(
  * The index of the run's first update that was not finite, i32 on the device; -1 while all were. Programs take it and
  * give the next one, so that the newest knows of all. It is no part of checkpoints: those are taken of finite runs only.
  */
-export class FirstNonFinite implements DeviceState<Value> {
-  readonly donated = false;
-  readonly packing = {
-    pack: (index: Value): readonly Value[] => [index],
-    unpack: ([index]: readonly Value[]): Value => index as Value,
-  };
-  readonly #put: (data: Int32Array) => Tensor;
-  #tensor: Tensor;
-
-  constructor(where: Parameters<typeof put>[1]) {
-    this.#put = (data) => put(data, { ...where, shape: [] });
-    this.#tensor = this.#put(Int32Array.of(-1));
-  }
-
-  get now(): readonly Tensor[] {
-    return [this.#tensor];
+export class FirstNonFinite extends TensorState<Value> {
+  constructor({ device, engine }: Learner["where"]) {
+    const none = put(Int32Array.of(-1), { engine, device, shape: [] });
+    super("first", none, { device, donated: false });
   }
 
   /** Another run begins. */
   clear(): void {
-    this.#tensor = this.#put(Int32Array.of(-1));
+    this.setState(Int32Array.of(-1));
   }
 
-  /** The old tensors are the trainer's to read, so nothing is freed here. */
-  replace([next]: readonly Tensor[]): void {
-    this.#tensor = next as Tensor;
-  }
-
-  /** The report of a call; `from` is the index of its first update. */
+  /** The report of a call; `from` is the index of its first update. The tensor stays: it is the trainer's to read. */
   report(from: number): { readonly first: Tensor; readonly from: number } {
-    return { first: this.#tensor, from };
+    return { first: this.getState() as Tensor, from };
   }
 }
 
