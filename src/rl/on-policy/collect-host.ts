@@ -318,7 +318,8 @@ class HostRollout {
   readonly #setup: OnPolicySetup;
   readonly #seen: Float32Array;
   readonly #actions: Float32Array;
-  readonly #size: number;
+  /** 1 for rows that acted in this step. */
+  readonly #valid: Float32Array;
   readonly #actionSize: number;
 
   constructor(env: VectorEnvironment, setup: OnPolicySetup) {
@@ -326,10 +327,9 @@ class HostRollout {
     const { actions, parameters } = policy.distribution;
     this.#env = env;
     this.#setup = setup;
-    this.#size = flatSize(env.observationSpace);
     this.#actionSize = actionSize(env.actionSpace);
     this.seen = new Columns({
-      observation: [this.#size],
+      observation: [flatSize(env.observationSpace)],
       reset: [],
       step: [],
       ...(env.actionMasks && { mask: [choices(env.actionSpace)] }),
@@ -344,36 +344,23 @@ class HostRollout {
     this.numbers = new Float32Array((sizes.steps + 1) * sizes.rows * layout.collected.width);
     this.#seen = new Float32Array(sizes.rows * this.seen.width);
     this.#actions = new Float32Array(sizes.rows * this.#actionSize);
+    this.#valid = new Float32Array(sizes.rows);
   }
 
   /** The policy's input before step t, which is also written to the table. */
   look(t: number): Float32Array {
-    const { sizes, layout } = this.#setup;
-    const { seen } = this;
-    const { collected } = layout;
     const { observations, resets, actionMasks } = this.#env;
-    const [size, width] = [this.#size, collected.width];
-    const choices = actionMasks ? actionMasks.length / sizes.rows : 0;
-    for (let row = 0; row < sizes.rows; row++) {
-      const to = row * seen.width;
-      const at = (t * sizes.rows + row) * width;
-      const observed = at + collected.at("observation");
-      for (let i = 0; i < size; i++) {
-        const x = observations[row * size + i] as number;
-        this.#seen[to + i] = x;
-        this.numbers[observed + i] = x;
-      }
-      const reset = resets[row] as number;
-      this.#seen[to + seen.at("reset")] = reset;
-      this.#seen[to + seen.at("step")] = t;
-      this.numbers[at + collected.at("reset")] = reset;
-      if (actionMasks)
-        for (let i = 0; i < choices; i++) {
-          const allowed = actionMasks[row * choices + i] as number;
-          this.#seen[to + seen.at("mask") + i] = allowed;
-          this.numbers[at + collected.at("mask") + i] = allowed;
-        }
+    const { rows } = this.#setup.sizes;
+    for (const [name, values] of [
+      ["observation", observations],
+      ["reset", resets],
+      ["mask", actionMasks],
+    ] as const) {
+      if (!values) continue;
+      this.seen.write(name, values, this.#seen, 0, rows);
+      this.#collect(t, name, values);
     }
+    for (let row = 0; row < rows; row++) this.#seen[row * this.seen.width + this.seen.at("step")] = t;
     return this.#seen;
   }
 
@@ -397,18 +384,17 @@ class HostRollout {
 
   /** Writes the outcome of step t. */
   outcome(t: number): void {
-    const { sizes, layout } = this.#setup;
-    const { collected } = layout;
     const { rewards, terminated, truncated, resets } = this.#env;
-    const [reward, over] = [collected.at("reward"), collected.at("terminated")];
-    const [cut, valid] = [collected.at("truncated"), collected.at("valid")];
-    for (let row = 0; row < sizes.rows; row++) {
-      const at = (t * sizes.rows + row) * collected.width;
-      this.numbers[at + reward] = rewards[row] as number;
-      this.numbers[at + over] = terminated[row] as number;
-      this.numbers[at + cut] = truncated[row] as number;
-      this.numbers[at + valid] = 1 - (resets[row] as number);
-    }
+    for (let row = 0; row < resets.length; row++) this.#valid[row] = 1 - (resets[row] as number);
+    this.#collect(t, "reward", rewards);
+    this.#collect(t, "terminated", terminated);
+    this.#collect(t, "truncated", truncated);
+    this.#collect(t, "valid", this.#valid);
+  }
+
+  #collect(t: number, name: string, values: ArrayLike<number>): void {
+    const { sizes, layout } = this.#setup;
+    layout.collected.write(name, values, this.numbers, t * sizes.rows, sizes.rows);
   }
 }
 
@@ -435,12 +421,9 @@ class LessonSampler {
 
   /** Draws for every environment. */
   drawAll(key: Uint32Array): void {
-    if (!this.#curriculum) {
-      if (this.#lesson !== undefined) this.#env.nextLessons.fill(this.#lesson);
-      return;
-    }
-    const numbers = hostRandom.hostUniform(hostRandom.hostFoldIn(key, lessonPurpose), this.#env.count);
-    for (let i = 0; i < this.#env.count; i++) this.#choose(this.#curriculum, i, numbers[i] as number);
+    const { nextLessons } = this.#env;
+    if (this.#curriculum) this.#draw(hostRandom.hostFoldIn(key, lessonPurpose), [...nextLessons.keys()]);
+    else if (this.#lesson !== undefined) nextLessons.fill(this.#lesson);
   }
 
   /** A rollout begins. */
@@ -453,27 +436,17 @@ class LessonSampler {
   afterStep(): void {
     this.#step++;
     if (!this.#curriculum) return;
-    const { terminated, truncated, count, agents } = this.#env;
-    let numbers: Float32Array | undefined;
-    for (let i = 0; i < count; i++) {
-      if (terminated[i * agents] === 0 && truncated[i * agents] === 0) continue;
-      numbers ??= hostRandom.hostUniform(hostRandom.hostFoldIn(this.#key, this.#step), count);
-      this.#choose(this.#curriculum, i, numbers[i] as number);
-    }
+    const { terminated, truncated, nextLessons, agents } = this.#env;
+    const ended = (i: number): boolean => terminated[i * agents] !== 0 || truncated[i * agents] !== 0;
+    const due = [...nextLessons.keys()].filter(ended);
+    if (due.length > 0) this.#draw(hostRandom.hostFoldIn(this.#key, this.#step), due);
   }
 
-  #choose(curriculum: Curriculum, environment: number, drawn: number): void {
-    const shares = curriculum.shares();
-    let [lesson, upTo] = [0, 0];
-    // The last share that is not 0 takes what rounding leaves.
-    for (let i = 0; i < shares.length; i++) {
-      const share = shares[i] as number;
-      if (share === 0) continue;
-      lesson = i;
-      upTo += share;
-      if (drawn < upTo) break;
-    }
-    this.#env.nextLessons[environment] = lesson;
+  #draw(key: Uint32Array, environments: readonly number[]): void {
+    const { count, nextLessons } = this.#env;
+    const shares = (this.#curriculum as Curriculum).shares();
+    const numbers = hostRandom.hostUniform(key, count);
+    for (const i of environments) nextLessons[i] = lessonAt(shares, numbers[i] as number);
   }
 
   getState(): StateTree {
@@ -483,4 +456,15 @@ class LessonSampler {
   setState(state: StateTree): void {
     this.#env.nextLessons.set((state as { readonly next: Int32Array }).next);
   }
+}
+
+/** The lesson at a number from 0 up to 1. The last share that is not 0 takes what rounding leaves. */
+function lessonAt(shares: Float32Array, drawn: number): number {
+  let [lesson, upTo] = [0, 0];
+  for (let i = 0; i < shares.length && drawn >= upTo; i++) {
+    if (shares[i] === 0) continue;
+    lesson = i;
+    upTo += shares[i] as number;
+  }
+  return lesson;
 }

@@ -41,6 +41,14 @@ export class Columns {
     return Object.hasOwn(this.#fields, name);
   }
 
+  /** On the host: copies a field of `rows` rows into those of a table from row `first` on. */
+  write(name: string, values: ArrayLike<number>, table: Float32Array, first: number, rows: number): void {
+    const { from, shape } = this.#field(name);
+    const size = sizeOf(shape);
+    for (let row = 0, at = first * this.width + from; row < rows; row++, at += this.width)
+      for (let i = 0; i < size; i++) table[at + i] = values[row * size + i] as number;
+  }
+
   /** Inside a program: rows [..., width] of fields [..., ...shape]. Booleans become 0 and 1. */
   pack(fields: Readonly<Record<string, Value>>): Value {
     const parts = this.names.map((name) => {

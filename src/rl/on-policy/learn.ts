@@ -5,14 +5,12 @@ import type { Evaluate, Named } from "../../losses/index.ts";
 import type { ApplyOptions, Params } from "../../nn/index.ts";
 import type { OptimizerState } from "../../optim/index.ts";
 import type { Ramp } from "../../schedule/index.ts";
-import { advantages } from "../experience/advantages.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
 import { prioritizedSegments } from "../experience/prioritized-segments.ts";
-import { normalizedOver } from "../losses/loss.ts";
 import type { Policy } from "../policies/policy.ts";
 import { experienceOf, type Layout, memoryIn, onesFor } from "./layout.ts";
 import type { RolloutSizes } from "./options.ts";
-import { type Rollout, toSegments, toTime } from "./rollout.ts";
+import { estimate, type Rollout, toSegments, toTime } from "./rollout.ts";
 import type { OnPolicySetup } from "./setup.ts";
 
 /**
@@ -230,26 +228,21 @@ function correctAdvantages(setup: OnPolicySetup, { table, memory }: Rollout, par
   const ratio = np.exp(np.clip(logProb.sub(learned.field(flat, "logProb")), -10, 10));
   const time = (x: Value): Value => toTime(np.reshape(x, [segments, segment]), sizes);
   const field = (name: string): Value => time(learned.field(flat, name));
-  const valid = field("valid");
-  const found = advantages({
+  const { advantage, returns } = estimate(gae, {
     rewards: field("reward"),
     values: field("value"),
     nextValues: field("nextValue"),
     terminated: field("terminated"),
     ends: field("ends"),
-    valid,
+    valid: field("valid"),
     ratio: time(ratio),
     rhoBar: vtrace?.rhoBar,
     cBar: vtrace?.cBar,
-    gamma: gae.gamma,
-    lambda: gae.lambda,
-    parallel: gae.parallel,
   });
-  const advantage = gae.normalize ? normalizedOver(found.advantages, valid) : found.advantages;
   return learned.pack({
     ...learned.fields(table),
     advantage: toSegments(advantage, sizes),
-    return: toSegments(found.returns, sizes),
+    return: toSegments(returns, sizes),
   });
 }
 

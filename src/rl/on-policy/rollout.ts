@@ -4,7 +4,7 @@ import { TensorState, type TensorStateOptions } from "../../learner/index.ts";
 import type { Named } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { StateTree } from "../../state/index.ts";
-import { advantages } from "../experience/advantages.ts";
+import { type AdvantageInputs, advantages } from "../experience/advantages.ts";
 import type { PolicyOutputs } from "../experience/experience.ts";
 import { normalizedOver } from "../losses/loss.ts";
 import { experienceOf } from "./layout.ts";
@@ -141,17 +141,13 @@ export function finishRollout(
     ends,
     valid,
   });
-  const found = advantages({
+  const { advantage, returns } = estimate(gae, {
     rewards: reward,
     values,
     terminated: field("terminated"),
     ends,
     valid,
-    gamma: gae.gamma,
-    lambda: gae.lambda,
-    parallel: gae.parallel,
   });
-  const advantage = gae.normalize ? normalizedOver(found.advantages, valid) : found.advantages;
   const value = np.slice(values, [0, sizes.steps]);
   const nextValue = np.slice(values, [1, sizes.steps + 1]);
   const all: Readonly<Record<string, Value>> = {
@@ -163,12 +159,21 @@ export function finishRollout(
     value,
     nextValue,
     advantage,
-    return: found.returns,
+    return: returns,
     importance: valid,
   };
   const table = toSegments(layout.learned.pack(all), sizes);
   const flat = treeMap((x: Value) => np.reshape(x, [sizes.segments, ...x.shape.slice(2)]), memory);
   return { rollout: { table, memory: flat }, stats: next };
+}
+
+/** Advantages and returns of a rollout, by the task's settings. */
+export function estimate(
+  { gamma, lambda, parallel, normalize }: OnPolicySetup["gae"],
+  inputs: Omit<AdvantageInputs, "gamma" | "lambda"> & { readonly valid: Value },
+) {
+  const { advantages: found, returns } = advantages({ ...inputs, gamma, lambda, parallel });
+  return { advantage: normalize ? normalizedOver(found, inputs.valid) : found, returns };
 }
 
 /** [steps, rows, ...] as [segments, segment, ...]: the first steps of all rows, then those after them. */

@@ -4,11 +4,10 @@ import { objective as lossesObjective } from "../../losses/index.ts";
 import type { Ramp } from "../../schedule/index.ts";
 import { lessonOf } from "../environments/environment.ts";
 import type { Experience, PolicyOutputs } from "../experience/experience.ts";
-import type { Policy } from "../policies/policy.ts";
 import { flatSize } from "../spaces/index.ts";
-import { type Layout, layoutOf, type PolicyObjective } from "./layout.ts";
-import { betaRamp, forward, metricNames, type Shuffle, shuffleBy } from "./learn.ts";
-import { type Transforms, transformsFor } from "./normalize.ts";
+import { layoutOf, type PolicyObjective } from "./layout.ts";
+import { betaRamp, forward, metricNames, shuffleBy } from "./learn.ts";
+import { transformsFor } from "./normalize.ts";
 import {
   checkOnPolicy,
   environmentOf,
@@ -16,35 +15,15 @@ import {
   kind,
   type OnPolicyOptions,
   policyFor,
-  type RolloutSizes,
   rowsIn,
   sizesOf,
 } from "./options.ts";
 
-/** The parts of a task that its programs are traced from, resolved from its options. */
-export interface OnPolicySetup {
-  readonly policy: Policy;
-  readonly objective: PolicyObjective;
-  readonly sizes: RolloutSizes;
-  readonly layout: Layout;
-  readonly transforms: Transforms;
-  readonly gae: {
-    readonly gamma: number;
-    readonly lambda: number;
-    /** Normalizes advantages over the whole rollout. */
-    readonly normalize: boolean;
-    /** By one loop over time, or by doubling: as the engine is faster. See `advantages`. */
-    readonly parallel: boolean;
-  };
-  readonly vtrace: { readonly rhoBar: number; readonly cBar: number } | undefined;
-  readonly shuffle: Shuffle;
-  readonly targetKl: number | undefined;
-  /** The most update epochs of a rollout. */
-  readonly updateEpochs: number;
-  readonly learner: Learner;
-}
+/** The parts of a task that its programs are traced from. */
+export type OnPolicySetup = Readonly<ReturnType<typeof setUp>>;
 
-export function setUp(options: OnPolicyOptions): OnPolicySetup {
+/** Resolves the parts of a task from its options. */
+export function setUp(options: OnPolicyOptions) {
   checkOnPolicy(options);
   const { env, gamma = 0.99, lambda = 0.95, normalize = {}, updateEpochs = 1, targetKl } = options;
   const rows = rowsIn(env);
@@ -88,10 +67,18 @@ export function setUp(options: OnPolicyOptions): OnPolicySetup {
     sizes,
     layout,
     transforms: transformsFor({ ...options, rows, size: flatSize(policy.observationSpace), parallel }),
-    gae: { gamma, lambda, normalize: options.normalizeAdvantages ?? false, parallel },
+    gae: {
+      gamma,
+      lambda,
+      /** Normalizes advantages over the whole rollout. */
+      normalize: options.normalizeAdvantages ?? false,
+      /** By one loop over time, or by doubling: as the engine is faster. See `advantages`. */
+      parallel,
+    },
     vtrace: options.vtrace && { rhoBar: 1, cBar: 1, ...options.vtrace },
     shuffle: shuffleBy({ layout, sizes, priority }),
     targetKl,
+    /** The most update epochs of a rollout. */
     updateEpochs: typeof updateEpochs === "object" ? updateEpochs.max : updateEpochs,
     learner,
   };
