@@ -1,5 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import { EspalierError, receiveError, type SentError } from "../../core/index.ts";
+import { EspalierError, node, receiveError, type SentError } from "../../core/index.ts";
 import { type EngineChoice, startThread } from "../../engine/index.ts";
 import type { Frozen, TrainerContext } from "../../trainer/index.ts";
 import type { PolicySpec } from "../policies/spec.ts";
@@ -131,7 +131,6 @@ function engineBeside(state: PlayerState): EngineChoice | undefined {
 
 /** An evaluation for the thread, in plain data. */
 export interface ThreadRequest extends EvaluationOptions {
-  readonly id: number;
   readonly policy: PolicySpec;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
@@ -146,49 +145,39 @@ export interface ThreadResult {
   readonly recorded: readonly RecordedEpisode[];
 }
 
-/** The thread's answer to the request of this id. */
-export type ThreadAnswer = { readonly id: number } & (ThreadResult | { readonly error: SentError });
+export type ThreadAnswer = ThreadResult | { readonly error: SentError };
 
 /** A thread that evaluates, one request at a time. It starts with the first; only a request keeps the process alive. */
 export class EvaluationThread {
   #worker: Worker | undefined;
-  #requests = 0;
 
   /** Rejects with the signal's reason if that is aborted, and ends the thread. */
-  async evaluate(request: Omit<ThreadRequest, "id">, signal: AbortSignal): Promise<ThreadResult> {
+  async evaluate(request: ThreadRequest, signal: AbortSignal): Promise<ThreadResult> {
     signal.throwIfAborted();
-    this.#worker ??= startThread("rl/evaluation/thread-main", {
-      name: "espalier-evaluation",
-      imports: modulesOf(request),
-    });
+    this.#worker ??= startEvaluator(request);
     const worker = this.#worker;
-    const id = this.#requests++;
-    const stop = (): void => void this.close();
-    signal.addEventListener("abort", stop, { once: true });
-    worker.ref();
+    const settled = new AbortController();
+    const until = { signal: AbortSignal.any([signal, settled.signal]) };
+    const { once } = node.events;
+    let told: unknown;
     try {
-      return await new Promise<ThreadResult>((resolve, reject) => {
-        const end = (how: string, cause?: unknown): void => {
-          this.#worker = undefined;
-          const reason: unknown = signal.reason;
-          reject(signal.aborted ? reason : ended(how, cause));
-        };
-        worker.once("error", (error) => end((error as Error).message, error));
-        worker.once("exit", (code) => end(`exit code ${code}`));
-        worker.on("message", (answer: ThreadAnswer) => {
-          if (answer.id !== id) return;
-          if ("error" in answer) reject(receiveError(answer.error));
-          else resolve(answer);
-        });
-        worker.postMessage({ ...request, id });
-      });
+      worker.ref();
+      worker.postMessage(request);
+      [told] = await Promise.race([once(worker, "message", until), once(worker, "exit", until)]);
+    } catch (cause) {
+      void this.close();
+      throw signal.aborted ? signal.reason : ended((cause as Error).message, cause);
     } finally {
-      signal.removeEventListener("abort", stop);
-      for (const event of ["error", "exit", "message"]) worker.removeAllListeners(event);
-      // A later error of the thread must not be an uncaught one.
-      worker.on("error", () => undefined);
+      settled.abort();
       worker.unref();
     }
+    if (typeof told === "number") {
+      this.#worker = undefined;
+      throw ended(`exit code ${told}`, undefined);
+    }
+    const answer = told as ThreadAnswer;
+    if ("error" in answer) throw receiveError(answer.error);
+    return answer;
   }
 
   /** Ends the thread; the next request starts another. */
@@ -199,10 +188,14 @@ export class EvaluationThread {
   }
 }
 
-/** The user's files that the thread has to import. */
-function modulesOf({ policy, suites }: Omit<ThreadRequest, "id">): readonly string[] {
+/** Starts a thread that can import the user's files that the request names. */
+function startEvaluator({ policy, suites }: ThreadRequest): Worker {
   const own = Object.values(suites).flatMap(({ env }) => (typeof env === "object" ? [env.module] : []));
-  return policy.module ? [policy.module.url, ...own] : own;
+  const imports = policy.module ? [policy.module.url, ...own] : own;
+  const worker = startThread("rl/evaluation/thread-main", { name: "espalier-evaluation", imports });
+  // An error after the answer must not be an uncaught one.
+  worker.on("error", () => undefined);
+  return worker;
 }
 
 const ended = (how: string, cause: unknown): EspalierError =>

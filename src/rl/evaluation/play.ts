@@ -12,6 +12,7 @@ import { type EngineChoice, hostRandom } from "../../engine/index.ts";
 import { Stream } from "../../random/index.ts";
 import { type Environment, lessonOf } from "../environments/environment.ts";
 import { checkSource, environmentMaker } from "../environments/registry.ts";
+import { wrap } from "../environments/wrappers/wrap.ts";
 import { lesson, source } from "../option-rows.ts";
 import type { Policy } from "../policies/policy.ts";
 import { type Replay, type ReplayRecorder, replayRecorder } from "../replays/replay.ts";
@@ -252,17 +253,12 @@ function randomPolicy(space: Space, rows: number): { act(inputs: PolicyInputs): 
 
 /** An environment that records the episodes for which `record` returns a function. `episode` is the present one. */
 function recorded(inner: Environment, record: RecordEpisode, episode: () => number): Environment {
-  const { name, observationSpace, actionSpace, agents, lessons } = inner;
   let recorder: ReplayRecorder | undefined;
   let done: ((replay: Replay) => void) | undefined;
   return {
-    name,
-    observationSpace,
-    actionSpace,
-    ...(agents !== undefined && { agents }),
-    ...(lessons && { lessons }),
+    ...wrap(inner, {}),
     reset({ seed = 0, lesson = 0 } = {}) {
-      done = record({ episode: episode(), environment: name, seed, lesson });
+      done = record({ episode: episode(), environment: inner.name, seed, lesson });
       recorder = done && replayRecorder(inner, { seed, lesson });
       return recorder?.now ?? inner.reset({ seed, lesson });
     },
@@ -272,8 +268,6 @@ function recorded(inner: Environment, record: RecordEpisode, episode: () => numb
       if (recorder.over) done?.(recorder.replay());
       return step;
     },
-    getState: () => inner.getState(),
-    setState: (state) => inner.setState(state),
   };
 }
 

@@ -8,7 +8,7 @@ import { evaluateSuites } from "./suites.ts";
 /** The work of a thread that evaluates: answers requests. */
 export function runThread(): void {
   const evaluate = async (request: ThreadRequest): Promise<ThreadResult> => {
-    const { id: _, policy: spec, observationSpace, actionSpace, state, recorded, ...options } = request;
+    const { policy: spec, observationSpace, actionSpace, state, recorded, ...options } = request;
     const policy = await knownPolicy(spec, { observationSpace, actionSpace });
     const components = Object.fromEntries(
       Object.entries(state).map(([name, part]) => [name, fromHost(part, options.engine)]),
@@ -24,10 +24,6 @@ export function runThread(): void {
   };
   node.workerThreads.parentPort?.on("message", (request: ThreadRequest) => {
     const answer = (message: ThreadAnswer): void => node.workerThreads.parentPort?.postMessage(message);
-    const { id } = request;
-    evaluate(request).then(
-      (result) => answer({ id, ...result }),
-      (error: unknown) => answer({ id, error: sendError(error) }),
-    );
+    evaluate(request).then(answer, (error: unknown) => answer({ error: sendError(error) }));
   });
 }
