@@ -24,6 +24,7 @@ import { checkSource, type EnvironmentSource } from "../environments/registry.ts
 import { type EpisodeResult, playEpisodes } from "../evaluation/play.ts";
 import type { AgentTask } from "../evaluation/player.ts";
 import { scoresOf } from "../evaluation/suites.ts";
+import { isCompiled, type OnPolicyOptions } from "../on-policy/options.ts";
 import * as rows from "../option-rows.ts";
 import type { SpaceValue } from "../spaces/space.ts";
 
@@ -100,7 +101,7 @@ export interface Agent<T extends AgentTask = AgentTask, S = unknown> {
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-interface AgentParts<T extends AgentTask, S> {
+interface AgentParts<T extends AgentTask, S, E extends OnPolicyOptions["env"]> {
   readonly kind: string;
   readonly options: {
     readonly env: EnvironmentSource;
@@ -116,17 +117,18 @@ interface AgentParts<T extends AgentTask, S> {
   readonly shared?: readonly Stateful[];
   /** Hooks that come with it. */
   readonly hooks?: (task: T) => readonly TrainerHook[];
-  /** Makes the environments of a run, which decide the agent steps of an epoch and so the number of epochs. */
-  readonly begin: () => {
-    readonly samplesPerEpoch: number;
-    readonly task: (epochs: number) => T;
-  };
+  /** Makes the environments of a run. */
+  readonly environments: () => E;
+  readonly samplesPerEpoch: (env: E) => number;
+  readonly task: (env: E, epochs: number) => T;
 }
 
 /** Makes an agent. A task is made for each run, when its length is known. */
-export function agentOf<T extends AgentTask, S extends { readonly totalSteps: number }>(
-  parts: AgentParts<T, S>,
-): Agent<T, S> {
+export function agentOf<
+  T extends AgentTask,
+  S extends { readonly totalSteps: number },
+  E extends OnPolicyOptions["env"],
+>(parts: AgentParts<T, S, E>): Agent<T, S> {
   const { kind, settings, options, shared = [] } = parts;
   const { env, engine, seed: ownSeed, onNonFinite = "stop" } = options;
   const { totalSteps } = settings;
@@ -143,12 +145,22 @@ export function agentOf<T extends AgentTask, S extends { readonly totalSteps: nu
       fix: "call train() first",
     });
   };
+  /** A task for some steps; `check` may refuse them as they are rounded up to epochs. */
+  const start = (steps: number, check?: (steps: number) => void) => {
+    const env = parts.environments();
+    try {
+      const samples = parts.samplesPerEpoch(env);
+      const epochs = Math.ceil(steps / samples);
+      check?.(epochs * samples);
+      return { epochs, task: parts.task(env, epochs) };
+    } catch (error) {
+      if (!isCompiled(env)) env.close();
+      throw error;
+    }
+  };
   const present = (): T => {
     if (task) return task;
-    if (!untrained) {
-      const { samplesPerEpoch, task: make } = parts.begin();
-      untrained = make(Math.ceil(totalSteps / samplesPerEpoch));
-    }
+    untrained ??= start(totalSteps).task;
     return untrained;
   };
   /** A task's present policy, and the states that it needs to act. */
@@ -166,10 +178,7 @@ export function agentOf<T extends AgentTask, S extends { readonly totalSteps: nu
     untrained?.close();
     untrained = undefined;
     rewind(shared);
-    const { samplesPerEpoch, task: make } = parts.begin();
-    const epochs = Math.ceil(steps / samplesPerEpoch);
-    parts.checkSteps?.(epochs * samplesPerEpoch);
-    const own = make(epochs);
+    const { task: own, epochs } = start(steps, parts.checkSteps);
     task = own;
     rewind(Object.values(own.ramps).flatMap(({ state }) => state ?? []));
     const { hooks = [] } = given;

@@ -20,8 +20,9 @@ import {
 import { type DqnTask, dqnTask } from "../dqn/task.ts";
 import { checkLessons } from "../environments/environment.ts";
 import * as rows from "../option-rows.ts";
+import type { VectorEnvironment } from "../vector/vector.ts";
 import { type Agent, agentOf, nonFiniteRow, pickOptions } from "./agent.ts";
-import { environmentRows, hostEnvironments, knownEnvironment, withEnvironments } from "./environments.ts";
+import { environmentRows, hostEnvironments, knownEnvironment } from "./environments.ts";
 
 const share = required(rows.share);
 const rangeRows = { from: share, to: share, over: share };
@@ -77,25 +78,24 @@ export function dqn(options: DqnAgentOptions): Agent<DqnTask, DqnSettings> {
     valuePolicyFor(kind, settings.policy, known);
     checkLessons(kind, options, known);
   }
+  const samplesPerEpoch = ({ rows }: VectorEnvironment): number =>
+    settings.cycles * settings.rolloutSteps * rows;
   return agentOf({
     kind,
     options,
     settings,
     checkSteps: (steps) => checkLearns(settings, steps),
-    begin: () => {
-      const env = hostEnvironments(kind, options, settings.environments);
-      const samplesPerEpoch = settings.cycles * settings.rolloutSteps * env.rows;
-      const task = (epochs: number): DqnTask =>
-        dqnTask({
-          env,
-          optimizer: adam(),
-          learningRate: settings.learningRate,
-          epsilon: epsilonOf(settings.epsilon, epochs * samplesPerEpoch),
-          ...pickOptions(settings, taskSettingRows),
-          ...pickOptions(options, passedRows),
-        });
-      return { samplesPerEpoch, task: (epochs) => withEnvironments(env, () => task(epochs)) };
-    },
+    environments: () => hostEnvironments(kind, options, settings.environments),
+    samplesPerEpoch,
+    task: (env, epochs) =>
+      dqnTask({
+        env,
+        optimizer: adam(),
+        learningRate: settings.learningRate,
+        epsilon: epsilonOf(settings.epsilon, epochs * samplesPerEpoch(env)),
+        ...pickOptions(settings, taskSettingRows),
+        ...pickOptions(options, passedRows),
+      }),
   });
 }
 

@@ -11,7 +11,7 @@ import {
   makeEnvironment,
   moduleUrl,
 } from "../environments/registry.ts";
-import { isCompiled, type OnPolicyOptions } from "../on-policy/options.ts";
+import type { OnPolicyOptions } from "../on-policy/options.ts";
 import * as rows from "../option-rows.ts";
 import { failurePolicies } from "../vector/failure.ts";
 import { threadedEnvironment, timeoutOption } from "../vector/threads/threaded-environment.ts";
@@ -100,16 +100,6 @@ function checkCompiled(kind: string, env: EnvironmentSource, threads: number): a
 /** True if the engine is xla, where environments inside the program are faster. */
 function onXla({ engine: name, device }: EnvironmentOptions): boolean {
   return engine(name ?? (typeof device === "object" ? device.engine : undefined)).name === "xla";
-}
-
-/** Makes a task of environments, which are closed if that fails. */
-export function withEnvironments<T>(env: OnPolicyOptions["env"], make: () => T): T {
-  try {
-    return make();
-  } catch (error) {
-    if (!isCompiled(env)) env.close();
-    throw error;
-  }
 }
 
 /** Makes `count` environments on the host, in this thread or on workers. */

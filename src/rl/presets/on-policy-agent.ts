@@ -18,7 +18,7 @@ import {
 import { type OnPolicyTask, onPolicyTask } from "../on-policy/task.ts";
 import * as rows from "../option-rows.ts";
 import { type Agent, agentOf, nonFiniteRow, pickOptions } from "./agent.ts";
-import { environmentRows, environmentsOf, knownEnvironment, withEnvironments } from "./environments.ts";
+import { environmentRows, environmentsOf, knownEnvironment } from "./environments.ts";
 
 /** Rows of the options that PPO and A2C share beside their settings. */
 export const agentRows = {
@@ -68,30 +68,25 @@ export function onPolicyAgent<S extends OnPolicySettings>(
     sizesOf(kind, { ...settings, segment }, policy, settings.environments * (known.agents ?? 1));
     checkLessons(kind, options, known);
   }
-  const task = (env: OnPolicyOptions["env"], epochs: number): OnPolicyTask => {
-    const { learningRate, annealRate } = settings;
-    const { losses, optimizer } = learning(epochs);
-    return onPolicyTask({
-      env,
-      losses: [...losses, ...(options.losses ?? [])],
-      optimizer,
-      learningRate: annealRate ? annealed(learningRate, epochs) : learningRate,
-      normalize: { observations: settings.normalizeObservations, rewards: settings.normalizeRewards },
-      normalizeAdvantages: settings.normalizeAdvantages === "batch",
-      ...(pickOptions(settings, settingRows) as Pick<OnPolicyOptions, keyof typeof settingRows>),
-      ...pickOptions(options, { ...passedRows, ...repeatedUpdateRows }),
-    });
-  };
   return agentOf({
     kind,
     options,
     settings,
-    begin: () => {
-      const env = environmentsOf(kind, options, settings.environments);
-      return {
-        samplesPerEpoch: settings.rolloutSteps * rowsIn(env),
-        task: (epochs) => withEnvironments(env, () => task(env, epochs)),
-      };
+    environments: () => environmentsOf(kind, options, settings.environments),
+    samplesPerEpoch: (env) => settings.rolloutSteps * rowsIn(env),
+    task: (env, epochs) => {
+      const { learningRate, annealRate } = settings;
+      const { losses, optimizer } = learning(epochs);
+      return onPolicyTask({
+        env,
+        losses: [...losses, ...(options.losses ?? [])],
+        optimizer,
+        learningRate: annealRate ? annealed(learningRate, epochs) : learningRate,
+        normalize: { observations: settings.normalizeObservations, rewards: settings.normalizeRewards },
+        normalizeAdvantages: settings.normalizeAdvantages === "batch",
+        ...(pickOptions(settings, settingRows) as Pick<OnPolicyOptions, keyof typeof settingRows>),
+        ...pickOptions(options, { ...passedRows, ...repeatedUpdateRows }),
+      });
     },
     shared: [curriculum, updateEpochs].filter((part) => typeof part === "object"),
     hooks: () => (curriculum ? [curriculumHook(curriculum)] : []),

@@ -72,15 +72,17 @@ describe("an agent", () => {
     }
   });
 
-  it("ends its environments where they do not make a task", () => {
+  it("ends its environments where they do not make a task, or the steps are refused", () => {
     let [made, closed] = [0, 0];
-    const make = () => {
+    const env = () => {
       made++;
       return Object.assign(matching.make(), { close: () => void closed++ });
     };
-    const agent = ppo({ env: make, environments: 2, losses: [valueLoss()], engine: "wasm" });
-    expect(() => agent.setup()).toThrow(/"value"/);
+    const own = { env, environments: 2, engine: "wasm" } as const;
+    expect(() => ppo({ ...own, losses: [valueLoss()] }).setup()).toThrow(/"value"/);
     expect(made).toBeGreaterThanOrEqual(2);
+    expect(closed).toBe(made);
+    expect(() => dqn(own).setup({ steps: 100 })).toThrow(/nothing would be learned/);
     expect(closed).toBe(made);
   });
 
