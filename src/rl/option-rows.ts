@@ -1,6 +1,6 @@
-import { hasMethods, type Option, option, treeLeaves } from "../core/index.ts";
+import { hasMethods, type Option, option, required, treeLeaves } from "../core/index.ts";
 import { type Device, type EngineChoice, Tensor } from "../engine/index.ts";
-import { devicesRow, type RateInputs } from "../learner/index.ts";
+import { devicesRow, monitorRow, type RateInputs } from "../learner/index.ts";
 import type { Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
 import { isRamp, type Ramp } from "../schedule/index.ts";
@@ -76,4 +76,31 @@ export const checkedElsewhere = {
   engine: option.anything<EngineChoice>('"xla" or "wasm"'),
   device: option.anything<number | Device>("a device or its index"),
   devices: devicesRow,
+};
+
+/** Rows that all tasks have, and that agents pass on as they are. */
+export const passed = {
+  /** The lesson of every episode, by name or index. Default: the first, with a warning if there are several. */
+  lesson,
+  /** Reported statistics of every update. */
+  monitor: monitorRow,
+  /** Initial parameters. Default: drawn by the policy. */
+  params,
+  deterministic: flag,
+  /** Default: the trainer's seed. */
+  seed: checkedElsewhere.seed,
+  engine: checkedElsewhere.engine,
+  device: checkedElsewhere.device,
+  /**
+   * Devices that train together, each on an equal part of every batch, and of environments that are compiled. Default: 1.
+   */
+  devices: checkedElsewhere.devices,
+};
+
+/** Rows of the optimizer that all tasks have. */
+export const learning = {
+  optimizer: required(optimizer),
+  learningRate: orRamp(fromZero),
+  /** Further rates of the optimizer. */
+  rates: checkedElsewhere.rates,
 };

@@ -6,7 +6,6 @@ import {
   resolveOptions,
   type Settings,
 } from "../../core/index.ts";
-import { monitorRow } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import type { ActionValues, TransitionTargets } from "../losses/td.ts";
 import { policyFor } from "../on-policy/options.ts";
@@ -55,24 +54,13 @@ export const settingRows = {
 export const passedRows = {
   /** Default: [tdLoss()]. */
   losses: rows.losses<Loss<TransitionTargets, ActionValues>>("[tdLoss()]"),
-  /** The lesson of every episode, by name or index. Default: the first, with a warning if there are several. */
-  lesson: rows.lesson,
-  /** Reported statistics of every update. */
-  monitor: monitorRow,
-  /** Initial parameters. Default: drawn by the policy. */
-  params: rows.params,
-  /** Default: the trainer's seed. */
-  seed: rows.checkedElsewhere.seed,
-  engine: rows.checkedElsewhere.engine,
-  device: rows.checkedElsewhere.device,
-  /** Devices that train together, each on an equal part of every batch. Default: 1. */
-  devices: rows.checkedElsewhere.devices,
-  deterministic: rows.flag,
+  ...rows.passed,
 };
 
 const taskOptions = {
   ...settingRows,
   ...passedRows,
+  ...rows.learning,
   /** With discrete actions. */
   env: required(
     option.made<VectorEnvironment>(
@@ -81,12 +69,8 @@ const taskOptions = {
       {},
     ),
   ),
-  optimizer: required(rows.optimizer),
-  learningRate: rows.orRamp(rows.fromZero),
   /** The probability of a random action: a ramp over `samples`, say. Default: from 1 to 0.05 over 10,000. */
   epsilon: rows.orRamp(rows.share),
-  /** Further rates of the optimizer. */
-  rates: rows.checkedElsewhere.rates,
 };
 
 /** Options of {@link dqnTask}. */

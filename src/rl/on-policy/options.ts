@@ -7,7 +7,6 @@ import {
   option,
   required,
 } from "../../core/index.ts";
-import { monitorRow } from "../../learner/index.ts";
 import type { Loss } from "../../losses/index.ts";
 import type { Ramp } from "../../schedule/index.ts";
 import type { CompiledEnvironment } from "../environments/compiled.ts";
@@ -44,30 +43,15 @@ export const settingRows = {
 
 /** Rows of options that agents pass on as they are. */
 export const passedRows = {
+  ...rows.passed,
   /** Subtracts the running mean of rewards, which moves at this rate (1e-3 for true). Default: false. */
   centerRewards: option.either(rows.flag, rows.share, {}),
   /** Steps that stay together when a rollout is shuffled. Default: 1, and all steps for recurrent policies. */
   segment: rows.size,
   /** Chooses lessons, for environments that have some. Default: the one that `lesson` names. */
   curriculum: rows.curriculum,
-  /** The lesson of every episode, by name or index. Default: the first, with a warning if there are several. */
-  lesson: rows.lesson,
-  /** Reported statistics of every update. */
-  monitor: monitorRow,
-  /** Initial parameters. Default: drawn by the policy. */
-  params: rows.params,
   /** The most epochs in one call, for compiled environments. Default: 32. */
   maxEpochs: rows.size,
-  deterministic: rows.flag,
-  /** Default: the trainer's seed. */
-  seed: rows.checkedElsewhere.seed,
-  engine: rows.checkedElsewhere.engine,
-  device: rows.checkedElsewhere.device,
-  /**
-   * Devices that train together: each learns from an equal part of every minibatch, and steps an equal part of
-   * environments that are compiled. Default: 1.
-   */
-  devices: rows.checkedElsewhere.devices,
 };
 
 /** Rows of options that PPO passes on, beside {@link passedRows}. */
@@ -90,6 +74,7 @@ const taskOptions = {
   ...settingRows,
   ...passedRows,
   ...repeatedUpdateRows,
+  ...rows.learning,
   env: required(
     option.made<VectorEnvironment | CompiledEnvironments>(
       'vectorEnvironment({ make, count }), or { compiled: compiledEnvironment("CartPole-v1"), count }',
@@ -100,7 +85,6 @@ const taskOptions = {
   losses: required(
     rows.losses<Loss<Experience, PolicyOutputs>>("[policyLoss(), valueLoss(), entropyLoss()]"),
   ),
-  optimizer: required(rows.optimizer),
   /** Normalizes observations by their running mean and variance, rewards by that of returns. Default: neither. */
   normalize: option.group<{ readonly observations?: boolean; readonly rewards?: boolean }>(
     { observations: rows.flag, rewards: rows.flag },
@@ -108,9 +92,6 @@ const taskOptions = {
   ),
   /** Normalizes advantages over the whole rollout, before losses see them. Default: false. */
   normalizeAdvantages: rows.flag,
-  learningRate: rows.orRamp(rows.fromZero),
-  /** Further rates of the optimizer. */
-  rates: rows.checkedElsewhere.rates,
 };
 
 /** Options of {@link onPolicyTask}. */

@@ -172,7 +172,7 @@ export function hostVector(options: HostVectorOptions): RestartingVector {
         seed: seed ?? null,
         step: steps,
         ended: ended.map((end) => ({ ...end })),
-        ...(sums !== undefined && { infos: sums }),
+        ...(sums.length > 0 && { infos: sums }),
         rows: packRows(outputs, parts),
         environments: begun ? stepper.states() : [],
       };
@@ -219,69 +219,57 @@ export function environmentSeed(seed: number, index: number, restarts: number): 
   return hostBits(hostFoldIn(hostFoldIn(hostKey(seed), index), restarts), 1)[0] as number;
 }
 
-interface Sum {
-  total: number;
-  count: number;
-}
+type InfoRow = {
+  readonly name: string;
+  readonly environment: number;
+  readonly total: number;
+  readonly count: number;
+};
 
 /**
- * Sums of the numbers that steps had in their `info`, by name and environment. They are added up environment by
+ * Sums of the numbers that steps had in their `info`, by environment and name. They are added up environment by
  * environment, so that the number of threads changes no bit of a mean.
  */
-export class InfoSums {
-  /** By name, then by environment. */
-  #sums = new Map<string, Sum[]>();
+class InfoSums {
+  readonly #rows = new Map<string, { -readonly [K in keyof InfoRow]: InfoRow[K] }>();
 
   add(environment: number, info: Readonly<Record<string, number>>): void {
     for (const [name, value] of Object.entries(info)) {
-      const sum = this.#sumOf(name, environment);
-      sum.total += value;
-      sum.count++;
+      const key = `${environment} ${name}`;
+      const row = this.#rows.get(key) ?? { name, environment, total: 0, count: 0 };
+      row.total += value;
+      row.count++;
+      this.#rows.set(key, row);
     }
-  }
-
-  #sumOf(name: string, environment: number): Sum {
-    const all = this.#sums.get(name) ?? [];
-    this.#sums.set(name, all);
-    all[environment] ??= { total: 0, count: 0 };
-    return all[environment];
   }
 
   /** Returns the mean of each name over all steps that had it, and begins again. */
   take(): Readonly<Record<string, number>> {
-    if (this.#sums.size === 0) return {};
-    const means = [...this.#sums].map(([name, all]): [string, number] => {
-      let [total, count] = [0, 0];
-      // In their order, without those that had none.
-      all.forEach((sum) => {
-        total += sum.total;
-        count += sum.count;
-      });
-      return [name, total / count];
+    if (this.#rows.size === 0) return {};
+    const rows = this.getState();
+    this.#rows.clear();
+    const names = [...new Set(rows.map(({ name }) => name))].sort();
+    const means = names.map((name): [string, number] => {
+      let [all, steps] = [0, 0];
+      for (const { total, count } of rows.filter((row) => row.name === name)) {
+        all += total;
+        steps += count;
+      }
+      return [name, all / steps];
     });
-    this.#sums = new Map();
-    return Object.fromEntries(means.sort(([a], [b]) => (a < b ? -1 : 1)));
+    return Object.fromEntries(means);
   }
 
-  /** undefined if there are none. */
-  getState(): StateTree | undefined {
-    if (this.#sums.size === 0) return undefined;
-    const rows = [...this.#sums].flatMap(([name, all]) =>
-      all.flatMap(({ total, count }, environment) => ({ name, environment, total, count })),
-    );
+  /** Ordered by environment, then by name. */
+  getState(): readonly InfoRow[] {
+    const rows = [...this.#rows.values()].map((row) => ({ ...row }));
     return rows.sort((a, b) => a.environment - b.environment || (a.name < b.name ? -1 : 1));
   }
 
   setState(rows: readonly InfoRow[] = []): void {
-    this.#sums = new Map();
-    for (const { name, environment, total, count } of rows)
-      Object.assign(this.#sumOf(name, environment), { total, count });
+    this.#rows.clear();
+    for (const row of rows) this.#rows.set(`${row.environment} ${row.name}`, { ...row });
   }
-}
-
-interface InfoRow extends Readonly<Sum> {
-  readonly name: string;
-  readonly environment: number;
 }
 
 /** The state of a vector: everything its future depends on. */

@@ -34,7 +34,7 @@ export interface Reply extends Pick<ThreadMessage, "states" | "made"> {
   readonly events?: RowEvents;
 }
 
-const quiet: Reply = Object.freeze({});
+export const quiet: Reply = Object.freeze({});
 
 /** Loading sources may take long on a busy machine, during which no environment is called. */
 const startLimit = 120_000;

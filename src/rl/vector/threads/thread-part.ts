@@ -1,11 +1,11 @@
-import { EspalierError } from "../../../core/index.ts";
+import type { EspalierError } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
 import { failsAgain, invalidEnvironment, maxFailures } from "../failure.ts";
 import type { VectorPart } from "../host-vector.ts";
 import type { Description } from "../make-environments.ts";
 import { episodeKeys, type Memory, partOf, resultKeys } from "../memory.ts";
 import type { RowEvents } from "../rows.ts";
-import { type Reply, ThreadClient, type ThreadOptions } from "./thread-client.ts";
+import { quiet, type Reply, ThreadClient, type ThreadOptions } from "./thread-client.ts";
 
 /** What all threads of a vector share. */
 interface SharedParts {
@@ -51,7 +51,7 @@ export class ThreadPart implements VectorPart {
     this.#outputs = partOf(shared.outputs, this.first, this.count);
     this.#client = client;
     client.attach(shared.description);
-    if (options.policies.includes(1)) this.#log = new StepLog(client.memory, client.buffer.byteLength);
+    if (options.policies.includes(1)) this.#log = new StepLog(client.buffer.byteLength);
   }
 
   get memory(): Memory {
@@ -80,14 +80,19 @@ export class ThreadPart implements VectorPart {
   }
 
   /** Waits for `begin` or `step` and copies its results. Returns the error that stops the vector. */
-  finish(command: "begin" | "step"): EspalierError | undefined {
-    const error = this.#finished(command);
-    for (const key of resultKeys) this.#outputs[key].set(this.memory[key]);
-    return error;
+  finish(command: "begin" | "step"): unknown {
+    try {
+      this.#finished(command);
+      return undefined;
+    } catch (error) {
+      return error;
+    } finally {
+      for (const key of resultKeys) this.#outputs[key].set(this.memory[key]);
+    }
   }
 
   /** Waits, in another thread if this one is lost. */
-  #finished(command: "begin" | "step"): EspalierError | undefined {
+  #finished(command: "begin" | "step"): void {
     for (;;) {
       const { error, lostIn, events } = this.#client.wait(command === "begin" ? "reset" : "step");
       if (events) {
@@ -95,10 +100,9 @@ export class ThreadPart implements VectorPart {
         this.#shared.events.infos.push(...events.infos);
         this.#shared.events.outOfBounds.push(...events.outOfBounds);
       }
-      if (lostIn === undefined) return error;
-      const other = this.#replace(command, lostIn, error as EspalierError);
-      if (other instanceof EspalierError) return other;
-      this.#client = other;
+      if (!error) return;
+      if (lostIn === undefined) throw error;
+      this.#client = this.#replacement(command, lostIn, error);
       this.#client.send(command);
     }
   }
@@ -143,36 +147,35 @@ export class ThreadPart implements VectorPart {
     return client;
   }
 
-  /** The thread that takes over after one was lost in environment `lostIn`, or the error that stops the vector. */
-  #replace(command: "begin" | "step", lostIn: number, why: EspalierError): ThreadClient | EspalierError {
+  /** The thread that takes over after one was lost in environment `lostIn`. Raises the error that stops the vector. */
+  #replacement(command: "begin" | "step", lostIn: number, why: EspalierError): ThreadClient {
     const { memory: before } = this.#client;
-    let stop = this.#fail(before, lostIn, why);
-    while (!stop) {
-      let client: ThreadClient;
+    this.#fail(before, lostIn, why);
+    for (;;) {
+      const client = this.#startThread();
       try {
-        client = this.#startThread();
-      } catch (error) {
-        return error as EspalierError;
-      }
-      const reply: Reply = command === "step" ? this.#repeatSteps(client) : {};
-      if (reply.error === undefined) {
+        const { error, lostIn: again } = command === "step" ? this.#repeatSteps(client) : quiet;
         const { memory } = client;
-        for (const key of ["actions", "nextLessons", "step", "seeds"] as const) memory[key].set(before[key]);
-        for (const i of this.#failed.keys()) memory.failed[i] = 1;
-        stop = command === "step" ? this.#compare(client) : undefined;
-        if (!stop) return client;
-      } else
-        stop =
-          reply.lostIn === undefined ? reply.error : this.#fail(client.memory, reply.lostIn, reply.error);
-      client.end();
+        if (!error) {
+          for (const key of ["actions", "nextLessons", "step", "seeds"] as const)
+            memory[key].set(before[key]);
+          for (const i of this.#failed.keys()) memory.failed[i] = 1;
+          if (command === "step") this.#compare(client);
+          return client;
+        }
+        if (again === undefined) throw error;
+        this.#fail(memory, again, error);
+      } catch (error) {
+        client.end();
+        throw error;
+      }
     }
-    return stop;
   }
 
-  /** Marks an environment as failed. Returns the error that stops the vector, if it may not be restarted. */
-  #fail(memory: Memory, i: number, error: EspalierError): EspalierError | undefined {
-    if (!this.#options.policies[i]) return error;
-    if (this.#failed.has(i) || (memory.failures[i] as number) + 1 >= maxFailures) return failsAgain(error);
+  /** Marks an environment as failed. Raises the error, if it may not be restarted. */
+  #fail(memory: Memory, i: number, error: EspalierError): void {
+    if (!this.#options.policies[i]) throw error;
+    if (this.#failed.has(i) || (memory.failures[i] as number) + 1 >= maxFailures) throw failsAgain(error);
     // The thread was lost in it and has not changed its counts; its results are the vector's last.
     const [counts, results] = [partOf(memory, i), partOf(this.#outputs, i)];
     const saved = [
@@ -181,7 +184,6 @@ export class ThreadPart implements VectorPart {
     ];
     this.#failed.set(i, Object.fromEntries(saved) as EnvironmentMemory);
     this.#restarted({ index: this.first + i, error });
-    return undefined;
   }
 
   /** Does in a new thread what the lost one had done since the log began. */
@@ -194,15 +196,17 @@ export class ThreadPart implements VectorPart {
       client.memory.fresh[i] = 1;
     }
     let reply = client.tryRequest("setState", "restore", states);
-    for (let k = 0; k < log.finished && !reply.error; k++) {
-      log.write(k, client.memory);
+    for (const { actions, nextLessons } of log.finished) {
+      if (reply.error) break;
+      client.memory.actions.set(actions);
+      client.memory.nextLessons.set(nextLessons);
       reply = client.tryRequest("step", "repeat");
     }
     return reply;
   }
 
   /** Compares what environments show with what the vector returned last, and gives failed ones their memory back. */
-  #compare(client: ThreadClient): EspalierError | undefined {
+  #compare(client: ThreadClient): void {
     const { memory } = client;
     for (let i = 0; i < this.count; i++) {
       const [now, last] = [partOf(memory, i), partOf(this.#outputs, i)];
@@ -212,15 +216,13 @@ export class ThreadPart implements VectorPart {
         what: "gave something else when it was repeated from the same state with the same actions",
         fix: "keep everything the environment's future depends on in getState(), its random numbers included",
       });
-      const stop = this.#fail(memory, i, error);
-      if (stop) return stop;
+      this.#fail(memory, i, error);
       memory.failed[i] = 1;
     }
     for (const [i, saved] of this.#failed) {
       const now = partOf(memory, i);
       for (const key of [...episodeKeys, ...resultKeys]) now[key].set(saved[key]);
     }
-    return undefined;
   }
 }
 
@@ -229,22 +231,18 @@ const capacity = 256;
 
 /** States of a thread's environments as they once were, and the steps since then. */
 class StepLog {
-  readonly #actions: Float32Array;
-  readonly #nextLessons: Int32Array;
   readonly #memory: Uint8Array;
   #states: readonly StateTree[] = [];
-  #steps = 0;
+  #steps: Pick<Memory, "actions" | "nextLessons">[] = [];
   #isOutdated = true;
 
-  constructor(memory: Memory, bytes: number) {
-    this.#actions = new Float32Array(capacity * memory.actions.length);
-    this.#nextLessons = new Int32Array(capacity * memory.nextLessons.length);
+  constructor(bytes: number) {
     this.#memory = new Uint8Array(bytes);
   }
 
   /** True if states have to be taken before another step. */
   get isDue(): boolean {
-    return this.#isOutdated || this.#steps === capacity;
+    return this.#isOutdated || this.#steps.length === capacity;
   }
 
   /** Says that the logged steps do not lead to the present state any more. */
@@ -256,14 +254,12 @@ class StepLog {
   begin(states: readonly StateTree[], buffer: SharedArrayBuffer): void {
     this.#states = states;
     this.#memory.set(new Uint8Array(buffer));
-    this.#steps = 0;
+    this.#steps = [];
     this.#isOutdated = false;
   }
 
   add({ actions, nextLessons }: Memory): void {
-    this.#actions.set(actions, this.#steps * actions.length);
-    this.#nextLessons.set(nextLessons, this.#steps * nextLessons.length);
-    this.#steps++;
+    this.#steps.push({ actions: actions.slice(), nextLessons: nextLessons.slice() });
   }
 
   /** Puts memory back as it was when the states were taken, and returns them. */
@@ -273,16 +269,7 @@ class StepLog {
   }
 
   /** All steps but the last one, which was not finished. */
-  get finished(): number {
-    return this.#steps - 1;
-  }
-
-  /** Writes what a step was given. */
-  write(step: number, { actions, nextLessons }: Memory): void {
-    for (const [all, now] of [
-      [this.#actions, actions],
-      [this.#nextLessons, nextLessons],
-    ] as const)
-      now.set(all.subarray(step * now.length, (step + 1) * now.length));
+  get finished(): readonly Pick<Memory, "actions" | "nextLessons">[] {
+    return this.#steps.slice(0, -1);
   }
 }
