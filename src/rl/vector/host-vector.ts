@@ -75,7 +75,8 @@ export function hostVector(options: HostVectorOptions): RestartingVector {
     memory.seeds[2 * i + 1] = environmentSeed(seed as number, first + i, again + 1);
   };
   const report = (): void => {
-    for (const { index, info } of events.infos.splice(0)) infos.add(index, info);
+    for (const { index, info } of events.infos) infos.add(index, info);
+    events.infos.length = 0;
     // Once, however many threads found one.
     const [text] = events.outOfBounds.splice(0);
     if (!warnedOfBounds && text) emitWarning(text, "OBSERVATION_OUTSIDE");
@@ -231,44 +232,52 @@ type InfoRow = {
  * environment, so that the number of threads changes no bit of a mean.
  */
 class InfoSums {
-  readonly #rows = new Map<string, { -readonly [K in keyof InfoRow]: InfoRow[K] }>();
+  /** By name, then by environment. */
+  readonly #sums = new Map<string, { total: number; count: number }[]>();
 
   add(environment: number, info: Readonly<Record<string, number>>): void {
     for (const [name, value] of Object.entries(info)) {
-      const key = `${environment} ${name}`;
-      const row = this.#rows.get(key) ?? { name, environment, total: 0, count: 0 };
-      row.total += value;
-      row.count++;
-      this.#rows.set(key, row);
+      const sum = this.#sumOf(name, environment);
+      sum.total += value;
+      sum.count++;
     }
+  }
+
+  #sumOf(name: string, environment: number) {
+    const all = this.#sums.get(name) ?? [];
+    this.#sums.set(name, all);
+    all[environment] ??= { total: 0, count: 0 };
+    return all[environment];
   }
 
   /** Returns the mean of each name over all steps that had it, and begins again. */
   take(): Readonly<Record<string, number>> {
-    if (this.#rows.size === 0) return {};
-    const rows = this.getState();
-    this.#rows.clear();
-    const names = [...new Set(rows.map(({ name }) => name))].sort();
-    const means = names.map((name): [string, number] => {
-      let [all, steps] = [0, 0];
-      for (const { total, count } of rows.filter((row) => row.name === name)) {
-        all += total;
-        steps += count;
-      }
-      return [name, all / steps];
+    if (this.#sums.size === 0) return {};
+    const means = [...this.#sums].map(([name, all]): [string, number] => {
+      let [total, count] = [0, 0];
+      // In their order, without those that had none.
+      all.forEach((sum) => {
+        total += sum.total;
+        count += sum.count;
+      });
+      return [name, total / count];
     });
-    return Object.fromEntries(means);
+    this.#sums.clear();
+    return Object.fromEntries(means.sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   /** Ordered by environment, then by name. */
   getState(): readonly InfoRow[] {
-    const rows = [...this.#rows.values()].map((row) => ({ ...row }));
+    const rows = [...this.#sums].flatMap(([name, all]) =>
+      all.flatMap((sum, environment) => ({ name, environment, ...sum })),
+    );
     return rows.sort((a, b) => a.environment - b.environment || (a.name < b.name ? -1 : 1));
   }
 
   setState(rows: readonly InfoRow[] = []): void {
-    this.#rows.clear();
-    for (const row of rows) this.#rows.set(`${row.environment} ${row.name}`, { ...row });
+    this.#sums.clear();
+    for (const { name, environment, total, count } of rows)
+      Object.assign(this.#sumOf(name, environment), { total, count });
   }
 }
 

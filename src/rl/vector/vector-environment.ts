@@ -37,9 +37,6 @@ const optionTable = {
   ),
 };
 
-/** Options of {@link vectorEnvironment}. */
-export interface VectorEnvironmentOptions extends Options<typeof optionTable> {}
-
 /**
  * Environments that step together in this thread, one after the other: for environments as light as CartPole, whose
  * steps take less time than a message to another thread.
@@ -58,7 +55,7 @@ export interface VectorEnvironmentOptions extends Options<typeof optionTable> {}
  * }
  * ```
  */
-export function vectorEnvironment(options: VectorEnvironmentOptions): RestartingVector {
+export function vectorEnvironment(options: Options<typeof optionTable>): RestartingVector {
   checkOptions("vectorEnvironment", options, optionTable);
   const { make: given, count, onFailure, onRestart } = options;
   const make = typeof given === "string" ? () => makeEnvironment(given) : given;

@@ -105,7 +105,7 @@ export class ThreadClient {
   }
 
   /** Sends a request. No other may be under way. */
-  send<C extends Command>(command: C, ...[given]: Given<C>): void {
+  send<C extends Command>(command: C, given?: Commands[C]): void {
     if (this.#ended) return;
     if (command !== "step") this.#port.postMessage({ command, given });
     this.#request = (this.#request + 1) | 0;
@@ -127,14 +127,14 @@ export class ThreadClient {
   }
 
   /** Sends a request and waits for it. */
-  tryRequest<C extends Command>(during: Place["during"], command: C, ...given: Given<C>): Reply {
-    this.send(command, ...given);
+  tryRequest<C extends Command>(during: Place["during"], command: C, given?: Commands[C]): Reply {
+    this.send(command, given);
     return this.wait(during);
   }
 
   /** The same, and raises its error. */
-  request<C extends Command>(during: Place["during"], command: C, ...given: Given<C>): Reply {
-    const reply = this.tryRequest(during, command, ...given);
+  request<C extends Command>(during: Place["during"], command: C, given?: Commands[C]): Reply {
+    const reply = this.tryRequest(during, command, given);
     if (reply.error) throw reply.error;
     return reply;
   }
@@ -188,9 +188,6 @@ export class ThreadClient {
     };
   }
 }
-
-/** What a request is given, where it is given something. */
-type Given<C extends Command> = Commands[C] extends undefined ? [] : [given: Commands[C]];
 
 function environmentError(sent: SentError): EspalierError {
   const error = receiveError(sent);

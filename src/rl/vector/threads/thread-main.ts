@@ -95,17 +95,14 @@ async function loadMaker(source: ThreadSource): Promise<(index: number) => Envir
     return () => makeEnvironment(source);
   }
   const { module, name } = source;
-  const failed = (what: string, fix: string, cause?: unknown): EspalierError =>
-    cause === undefined
-      ? new EspalierError("ENVIRONMENT_UNKNOWN", `${module} ${what}`, { fix })
-      : new EspalierError(
-          "ENVIRONMENT_FAILED",
-          `a thread of environments could not start: ${module} ${what}`,
-          {
-            fix,
-            cause,
-          },
-        );
+  const failed = (what: string, fix: string, cause?: unknown): EspalierError => {
+    if (cause === undefined) return new EspalierError("ENVIRONMENT_UNKNOWN", `${module} ${what}`, { fix });
+    return new EspalierError(
+      "ENVIRONMENT_FAILED",
+      `a thread of environments could not start: ${module} ${what}`,
+      { fix, cause },
+    );
+  };
   return (await importFunction(module, name, failed)) as (index: number) => Environment;
 }
 
@@ -142,16 +139,8 @@ function commandsOf(
       // Whether there are masks is decided for all threads together.
       const own = { ...description, masked };
       memory = sharedMemory(sizesOf(own, count), buffer);
-      rows = new EnvironmentRows({
-        description: own,
-        memory,
-        environments,
-        make,
-        first,
-        policies,
-        onCall,
-        events,
-      });
+      const vector = { description: own, memory, first, policies };
+      rows = new EnvironmentRows({ ...vector, environments, make, onCall, events });
     },
     begin: () => rows?.begin(),
     step: () => rows?.step((memory as Memory).actions),

@@ -104,6 +104,7 @@ class ThreadStepper implements Stepper {
   readonly outputs: Memory;
   readonly parts: readonly ThreadPart[];
   readonly events = noEvents();
+
   constructor(count: number, threads: readonly ThreadOptions[]) {
     const clients = threads.map((options) => new ThreadClient(options));
     try {
