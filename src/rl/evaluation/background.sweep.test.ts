@@ -9,6 +9,7 @@ import { verifyReplay } from "../replays/playback.ts";
 import { here, makeDrift } from "./evaluation.test-support.ts";
 import { evaluationHook } from "./evaluation-hook.ts";
 import { EvaluationThread } from "./local.ts";
+import { toHost } from "./policy-steps.ts";
 import { folder, WalkTask, walkRun } from "./run.test-support.ts";
 
 const drift = (): WalkTask => new WalkTask(makeDrift, here("makeDrift"));
@@ -78,8 +79,9 @@ describeInSample("an evaluation in a thread", () => {
     const { spec: policy, observationSpace, actionSpace } = options.player.policy;
     const asked = thread.evaluate(
       {
-        ...{ policy, observationSpace, actionSpace, state: {}, episodes: 1, seed: 0, deterministic: true },
+        ...{ policy, observationSpace, actionSpace, episodes: 1, seed: 0, deterministic: true },
         ...{ suites: { x: { env: "Only here" } }, vectorCount: 1, engine: "wasm", recorded: 0 },
+        state: await toHost({}),
       },
       new AbortController().signal,
     );

@@ -83,7 +83,7 @@ export class LocalEvaluations {
         policy: spec,
         observationSpace,
         actionSpace,
-        state: (await toHost(components)) as Readonly<Record<string, HostState>>,
+        state: await toHost(components),
         engine: engine ?? engineBeside(components),
         recorded: this.#recordedCount(),
       };
@@ -135,7 +135,7 @@ export interface ThreadRequest extends EvaluationOptions {
   readonly observationSpace: Space;
   readonly actionSpace: Space;
   /** States of the components that the player reads. */
-  readonly state: Readonly<Record<string, HostState>>;
+  readonly state: HostState;
   /** How many episodes of each suite are recorded. */
   readonly recorded: number;
 }
@@ -154,15 +154,15 @@ export class EvaluationThread {
   /** Rejects with the signal's reason if that is aborted, and ends the thread. */
   async evaluate(request: ThreadRequest, signal: AbortSignal): Promise<ThreadResult> {
     signal.throwIfAborted();
-    this.#worker ??= startEvaluator(request);
+    this.#worker ??= this.#start(request);
     const worker = this.#worker;
     const settled = new AbortController();
     const until = { signal: AbortSignal.any([signal, settled.signal]) };
     const { once } = node.events;
+    worker.postMessage(request);
+    worker.ref();
     let told: unknown;
     try {
-      worker.ref();
-      worker.postMessage(request);
       [told] = await Promise.race([once(worker, "message", until), once(worker, "exit", until)]);
     } catch (cause) {
       void this.close();
@@ -171,13 +171,23 @@ export class EvaluationThread {
       settled.abort();
       worker.unref();
     }
-    if (typeof told === "number") {
-      this.#worker = undefined;
-      throw ended(`exit code ${told}`, undefined);
-    }
+    if (typeof told === "number") throw ended(`exit code ${told}`, undefined);
     const answer = told as ThreadAnswer;
     if ("error" in answer) throw receiveError(answer.error);
     return answer;
+  }
+
+  /** Starts a thread that can import the user's files that the request names. */
+  #start({ policy, suites }: ThreadRequest): Worker {
+    const own = Object.values(suites).flatMap(({ env }) => (typeof env === "object" ? [env.module] : []));
+    const imports = policy.module ? [policy.module.url, ...own] : own;
+    const worker = startThread("rl/evaluation/thread-main", { name: "espalier-evaluation", imports });
+    // One that ends between requests must not be an uncaught error, nor get another request.
+    worker.on("error", () => undefined);
+    worker.once("exit", () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    return worker;
   }
 
   /** Ends the thread; the next request starts another. */
@@ -186,16 +196,6 @@ export class EvaluationThread {
     this.#worker = undefined;
     await worker?.terminate();
   }
-}
-
-/** Starts a thread that can import the user's files that the request names. */
-function startEvaluator({ policy, suites }: ThreadRequest): Worker {
-  const own = Object.values(suites).flatMap(({ env }) => (typeof env === "object" ? [env.module] : []));
-  const imports = policy.module ? [policy.module.url, ...own] : own;
-  const worker = startThread("rl/evaluation/thread-main", { name: "espalier-evaluation", imports });
-  // An error after the answer must not be an uncaught one.
-  worker.on("error", () => undefined);
-  return worker;
 }
 
 const ended = (how: string, cause: unknown): EspalierError =>

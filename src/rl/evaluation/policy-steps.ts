@@ -1,13 +1,11 @@
-import { isPlainObject } from "../../core/index.ts";
+import { flatten, type Tree, type TreeShape, treeLeaves, unflatten } from "../../core/index.ts";
 import {
   type Compiled,
   compile,
-  type DType,
   type EngineChoice,
   type HostArray,
   np,
   put,
-  read,
   Tensor,
   type Value,
   vmap,
@@ -134,57 +132,41 @@ export async function policySteps({ player, state, rows, deterministic, engine }
 }
 
 /** The first tensor of a state, which tells its device. */
-export function firstTensor(state: unknown): Tensor | undefined {
-  if (state instanceof Tensor) return state;
-  const parts = Array.isArray(state) ? state : isPlainObject(state) ? Object.values(state) : [];
-  for (const part of parts) {
-    const found = firstTensor(part);
-    if (found) return found;
-  }
-  return undefined;
-}
+export const firstTensor = (state: unknown): Tensor | undefined =>
+  treeLeaves(state as Tree<unknown>).find((leaf) => leaf instanceof Tensor);
 
-/** A tensor as plain data, for another thread. */
-interface HostTensor {
-  readonly $tensor: { readonly dtype: DType; readonly shape: readonly number[]; readonly data: HostArray };
+/** A state as plain data, for another thread: tensors as their numbers. */
+export interface HostState {
+  readonly shape: TreeShape;
+  readonly leaves: readonly (HostTensor | { readonly value: unknown })[];
 }
-
-/** A state tree as plain data. */
-export type HostState = unknown;
+type HostTensor = Pick<Tensor, "dtype" | "shape"> & { readonly data: HostArray };
 
 /** Reads the tensors of a state from their devices, for another thread. */
-export async function toHost(state: StateTree): Promise<HostState> {
-  if (state instanceof Tensor) {
-    const data = await read(state);
-    return { $tensor: { dtype: state.dtype, shape: state.shape, data } } satisfies HostTensor;
-  }
-  if (Array.isArray(state)) return Promise.all(state.map((part: StateTree) => toHost(part)));
-  if (!isPlainObject(state)) return state;
-  const parts = Object.entries(state).map(
-    async ([name, part]) => [name, await toHost(part as StateTree)] as const,
+export async function toHost(state: unknown): Promise<HostState> {
+  const leaves: unknown[] = [];
+  const shape = flatten(state, leaves);
+  const read = leaves.map(async (leaf) =>
+    leaf instanceof Tensor
+      ? { dtype: leaf.dtype, shape: leaf.shape, data: await leaf.read() }
+      : { value: leaf },
   );
-  return Object.fromEntries(await Promise.all(parts));
+  return { shape, leaves: await Promise.all(read) };
 }
 
 /** The reverse of {@link toHost}. */
-export function fromHost(state: HostState, engine?: EngineChoice): StateTree {
-  if (Array.isArray(state)) return state.map((part) => fromHost(part, engine));
-  if (!isPlainObject(state)) return state as StateTree;
-  if ("$tensor" in state) {
-    const { dtype, shape, data } = state.$tensor as HostTensor["$tensor"];
-    return put(data, { dtype, shape, ...(engine !== undefined && { engine }) });
-  }
-  return Object.fromEntries(Object.entries(state).map(([name, part]) => [name, fromHost(part, engine)]));
+export function fromHost({ shape, leaves }: HostState, engine?: EngineChoice): unknown {
+  const placed = leaves.map((leaf) =>
+    "data" in leaf
+      ? put(leaf.data, { dtype: leaf.dtype, shape: leaf.shape, ...(engine !== undefined && { engine }) })
+      : leaf.value,
+  );
+  return unflatten(shape, placed);
 }
 
 /** A state with its tensors on an engine: the same one if they are there, or if no engine is named. */
-async function onEngine(state: StateTree, engine: EngineChoice | undefined): Promise<StateTree> {
-  if (engine === undefined || isOn(state, engine)) return state;
+async function onEngine(state: unknown, engine: EngineChoice | undefined): Promise<unknown> {
+  const isThere = (leaf: unknown): boolean => !(leaf instanceof Tensor) || leaf.device.engine === engine;
+  if (engine === undefined || treeLeaves(state as Tree<unknown>).every(isThere)) return state;
   return fromHost(await toHost(state), engine);
-}
-
-function isOn(state: unknown, engine: EngineChoice): boolean {
-  if (state instanceof Tensor) return state.device.engine === engine;
-  if (Array.isArray(state)) return state.every((part) => isOn(part, engine));
-  return !isPlainObject(state) || Object.values(state).every((part) => isOn(part, engine));
 }

@@ -1,6 +1,6 @@
 import { node, sendError } from "../../core/index.ts";
 import type { ThreadAnswer, ThreadRequest, ThreadResult } from "./local.ts";
-import { knownPolicy } from "./player.ts";
+import { knownPolicy, type PlayerState } from "./player.ts";
 import { fromHost } from "./policy-steps.ts";
 import { episodeRecorder } from "./publish.ts";
 import { evaluateSuites } from "./suites.ts";
@@ -10,9 +10,7 @@ export function runThread(): void {
   const evaluate = async (request: ThreadRequest): Promise<ThreadResult> => {
     const { policy: spec, observationSpace, actionSpace, state, recorded, ...options } = request;
     const policy = await knownPolicy(spec, { observationSpace, actionSpace });
-    const components = Object.fromEntries(
-      Object.entries(state).map(([name, part]) => [name, fromHost(part, options.engine)]),
-    );
+    const components = fromHost(state, options.engine) as PlayerState;
     const recorder = episodeRecorder(recorded);
     const results = await evaluateSuites({
       ...options,
