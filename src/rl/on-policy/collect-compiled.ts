@@ -11,7 +11,6 @@ import {
   type CallResult,
   type Chunk,
   type Collector,
-  type CollectorOptions,
   perLosses,
   updatePositions,
 } from "./collect.ts";
@@ -20,6 +19,7 @@ import type { Statistics } from "./normalize.ts";
 import type { CompiledEnvironments } from "./options.ts";
 import { act, evaluateRollout, finishRollout } from "./rollout.ts";
 import { lessonIn, type OnPolicySetup } from "./setup.ts";
+import type { CollectorParts } from "./task.ts";
 
 /** The state of compiled environments and of the agents in them. */
 export type EnvironmentState = {
@@ -45,7 +45,7 @@ export class CompiledCollector implements Collector {
   readonly components: Collector["components"];
   readonly maxFuse: number;
   readonly fusesEpochs: boolean;
-  readonly #parts: CollectorOptions;
+  readonly #parts: CollectorParts;
   readonly #rows: CompiledRows;
   /** The most chunks of a call, and the most updates of a rollout. */
   readonly #capacity: number;
@@ -61,7 +61,7 @@ export class CompiledCollector implements Collector {
   readonly #plan: Int32Array;
   readonly #positions: Int32Array;
 
-  constructor(parts: CollectorOptions, environments: CompiledEnvironments) {
+  constructor(parts: CollectorParts, environments: CompiledEnvironments) {
     const { options, setup } = parts;
     const { sizes, policy, learner } = setup;
     const rows = compiledRows(environments.compiled, environments.count);
@@ -164,7 +164,7 @@ export class CompiledCollector implements Collector {
 
 /** The program for the losses that are active. */
 function programFor(
-  { setup, stats, buffer, stoppedEarly }: CollectorOptions,
+  { setup, stats, buffer, stoppedEarly }: CollectorParts,
   env: TensorState<EnvironmentState>,
   rows: CompiledRows,
   capacity: number,

@@ -12,7 +12,6 @@ import {
   type CallResult,
   type Chunk,
   type Collector,
-  type CollectorOptions,
   perLosses,
   updatePositions,
 } from "./collect.ts";
@@ -21,6 +20,7 @@ import { type LearnState, learn } from "./learn.ts";
 import { episodeMetrics, infoMetrics, lessonResults } from "./report.ts";
 import { act, evaluateRollout, finishRollout, type Rollout } from "./rollout.ts";
 import { lessonIn, type OnPolicySetup } from "./setup.ts";
+import type { CollectorParts } from "./task.ts";
 
 /** The columns of a range of updates. */
 const rangeColumns = ["from", "count", "updates", "rollout"] as const;
@@ -36,7 +36,7 @@ export class HostCollector implements Collector {
   readonly components: Collector["components"];
   readonly maxFuse: number;
   readonly fusesEpochs = false;
-  readonly #parts: CollectorOptions;
+  readonly #parts: CollectorParts;
   readonly #env: VectorEnvironment;
   readonly #table: HostRollout;
   readonly #lessons: LessonSampler;
@@ -49,7 +49,7 @@ export class HostCollector implements Collector {
   readonly #range = new Int32Array(rangeColumns.length);
   readonly #positions: Int32Array;
 
-  constructor(parts: CollectorOptions, env: VectorEnvironment) {
+  constructor(parts: CollectorParts, env: VectorEnvironment) {
     const { options, setup } = parts;
     const { sizes, policy, learner } = setup;
     this.#parts = parts;
@@ -186,7 +186,7 @@ type Programs = ReturnType<typeof programsFor>;
 
 /** The programs for the losses that are active. */
 function programsFor(
-  { setup, stats, buffer, stoppedEarly }: CollectorOptions,
+  { setup, stats, buffer, stoppedEarly }: CollectorParts,
   losses: ActiveLosses,
   { seen, acted }: Pick<HostRollout, "seen" | "acted">,
   loops: boolean,

@@ -1,13 +1,8 @@
 import type { EspalierError } from "../../core/index.ts";
-import type { Tensor, Value } from "../../engine/index.ts";
-import type { KeyCounts, TensorState } from "../../learner/index.ts";
+import type { Tensor } from "../../engine/index.ts";
 import type { Stateful } from "../../state/index.ts";
 import type { Report, Request, Span } from "../../trainer/index.ts";
 import type { LessonResult } from "../curriculum/curriculum.ts";
-import type { StatisticsStates } from "./normalize.ts";
-import type { OnPolicyOptions } from "./options.ts";
-import type { RolloutBuffer } from "./rollout.ts";
-import type { OnPolicySetup } from "./setup.ts";
 
 /**
  * Collects rollouts and does the updates from them: {@link CompiledCollector} in one program with the environments,
@@ -23,19 +18,6 @@ export interface Collector {
   restart(key: Uint32Array): void;
   /** Does the rollouts and updates of a call. */
   run(request: Request, chunks: readonly Chunk[], losses: ActiveLosses): CallResult;
-}
-
-/** The parts of collectors: the options, the traced parts, and the states on the device. */
-export interface CollectorOptions {
-  readonly options: OnPolicyOptions;
-  readonly setup: OnPolicySetup;
-  readonly stats: StatisticsStates;
-  readonly buffer: RolloutBuffer;
-  readonly stoppedEarly: TensorState<Value>;
-  /** Keys of rollouts, of shuffling and of losses, with counts of rollouts and updates. */
-  readonly keys: KeyCounts<"keys", "rollouts" | "updates">;
-  /** The first key of the environments. */
-  readonly key: Uint32Array;
 }
 
 /** The active losses of a call, by phase. */

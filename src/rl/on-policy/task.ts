@@ -19,7 +19,6 @@ import {
   type ActiveLosses,
   type Chunk,
   type Collector,
-  type CollectorOptions,
   chunksOf,
   endsRollout,
   type UpdateSegment,
@@ -69,23 +68,7 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
   const setup = setUp(options);
   const { policy, objective, sizes, learner } = setup;
   const { env, curriculum, updateEpochs } = options;
-  const drawn = drawKeys(learner.streams);
-  const parts: CollectorOptions = {
-    options,
-    setup,
-    stats: statisticsStates(setup.transforms, learner),
-    buffer: new RolloutBuffer(emptyRollout(setup), learner.stateOptions),
-    stoppedEarly: new TensorState<Value>("halted", put(Float32Array.of(0), { ...learner.where, shape: [] }), {
-      device: learner.device,
-      donated: false,
-    }),
-    keys: new KeyCounts({
-      keys: { keys: drawn.keys },
-      counts: ["rollouts", "updates"],
-      where: learner.where,
-    }),
-    key: drawn.env,
-  };
+  const parts = collectorParts(options, setup);
   const { keys, buffer } = parts;
   const collector: Collector = isCompiled(env)
     ? new CompiledCollector(parts, env)
@@ -186,6 +169,27 @@ export function onPolicyTask(options: OnPolicyOptions): OnPolicyTask {
     close: () => {
       if (!isCompiled(env)) env.close();
     },
+  };
+}
+
+/** The parts of collectors: the options, the traced parts, and the states on the device. */
+export type CollectorParts = Readonly<ReturnType<typeof collectorParts>>;
+
+function collectorParts(options: OnPolicyOptions, setup: OnPolicySetup) {
+  const { learner } = setup;
+  const { where, device } = learner;
+  const drawn = drawKeys(learner.streams);
+  const none = put(Float32Array.of(0), { ...where, shape: [] });
+  return {
+    options,
+    setup,
+    stats: statisticsStates(setup.transforms, learner),
+    buffer: new RolloutBuffer(emptyRollout(setup), learner.stateOptions),
+    stoppedEarly: new TensorState<Value>("halted", none, { device, donated: false }),
+    /** Keys of rollouts, of shuffling and of losses, with counts of rollouts and updates. */
+    keys: new KeyCounts({ keys: { keys: drawn.keys }, counts: ["rollouts", "updates"], where }),
+    /** The first key of the environments. */
+    key: drawn.env,
   };
 }
 
