@@ -53,9 +53,6 @@ const openOptions = {
   state: required(option.anything<PlayerState>("states of components by name")),
 };
 
-/** Options of {@link openActor}. */
-export interface OpenActorOptions extends Options<typeof openOptions> {}
-
 /**
  * Opens a policy with the parameters of a run. `agent.actor()` and `loadActor` are shorter.
  *
@@ -67,7 +64,7 @@ export interface OpenActorOptions extends Options<typeof openOptions> {}
  * ```
  */
 export async function openActor<A extends SpaceValue = SpaceValue>(
-  options: OpenActorOptions,
+  options: Options<typeof openOptions>,
 ): Promise<Actor<A>> {
   checkOptions(kind, options, openOptions);
   const { player, state, deterministic = true, seed = 0, engine } = options;
@@ -140,9 +137,6 @@ const loadOptions = {
   env: rows.source,
 };
 
-/** Options of {@link loadActor}. */
-export interface LoadActorOptions extends Options<typeof loadOptions> {}
-
 /**
  * Loads the policy of a checkpoint by a path, a `file:` URI or `s3://bucket/prefix`; of a directory of checkpoints,
  * that of the newest complete one. Neither the training's code nor its environment is needed.
@@ -155,7 +149,7 @@ export interface LoadActorOptions extends Options<typeof loadOptions> {}
  */
 export async function loadActor<A extends SpaceValue = SpaceValue>(
   address: string | URL,
-  options: LoadActorOptions = {},
+  options: Options<typeof loadOptions> = {},
 ): Promise<Actor<A>> {
   checkOptions("loadActor", options, loadOptions);
   const { env, ...rest } = options;

@@ -55,9 +55,6 @@ const hookTable = {
   }),
 };
 
-/** Options of {@link curriculumHook}. */
-export interface CurriculumHookOptions extends Options<typeof hookTable> {}
-
 /**
  * Passes evaluation scores to a curriculum, and logs its metrics and events (`event.door`: unlocked, graduated or taken
  * back) under `curriculum`. It reads scores named after lessons: `door.return`, `door.positive` and `door.episodes`
@@ -70,7 +67,7 @@ export interface CurriculumHookOptions extends Options<typeof hookTable> {}
  * const hooks = [evaluationHook({ suites }), curriculumHook(curriculum)];
  * ```
  */
-export function curriculumHook(curriculum: Curriculum, options: CurriculumHookOptions = {}): TrainerHook {
+export function curriculumHook(curriculum: Curriculum, options: Options<typeof hookTable> = {}): TrainerHook {
   const { name, schedule } = resolveOptions("curriculumHook", options, hookTable);
   /** Counters of the last evaluation, which identify it. */
   let told: readonly number[] = [];

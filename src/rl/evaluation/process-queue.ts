@@ -95,9 +95,6 @@ const optionTable = {
   started: option.function<(pid: number, job: EvaluationJob) => void>("a function", {}),
 };
 
-/** Options of {@link processQueue}. */
-export interface ProcessQueueOptions extends Options<typeof optionTable> {}
-
 /**
  * Evaluates checkpoints in processes of their own on this machine: each gets the checkpoint's address, and reports
  * through the stats store. One that fails or is killed is the failure of its job; others go on.
@@ -107,7 +104,7 @@ export interface ProcessQueueOptions extends Options<typeof optionTable> {}
  * const queue = processQueue({ store: "runs/stats.db", env: { ESPALIER_ENGINE: "wasm" } });
  * ```
  */
-export function processQueue(options: ProcessQueueOptions): EvaluationQueue {
+export function processQueue(options: Options<typeof optionTable>): EvaluationQueue {
   checkOptions("processQueue", options, optionTable);
   const { store: location, env = {}, processes = 1, started } = options;
   const program = options.program ?? espalierProgram();

@@ -16,9 +16,6 @@ const table = {
   start: option.integer({ min: 1 }),
 };
 
-/** Options of {@link autoUpdateEpochs}. */
-export interface AutoUpdateEpochsOptions extends Options<typeof table> {}
-
 /** The number of update epochs, tuned by how far the policy moves. */
 export interface UpdateEpochs extends Stateful {
   readonly min: number;
@@ -38,7 +35,7 @@ export interface UpdateEpochs extends Stateful {
  * const task = onPolicyTask({ ...options, updateEpochs: autoUpdateEpochs({ target: 0.015, max: 8 }) });
  * ```
  */
-export function autoUpdateEpochs(options: AutoUpdateEpochsOptions = {}): UpdateEpochs {
+export function autoUpdateEpochs(options: Options<typeof table> = {}): UpdateEpochs {
   const { target, min, warmup, cooldown, ...given } = resolveOptions(kind, options, table);
   const { max = Math.max(8, min) } = given;
   const { start = Math.min(Math.max(4, min), max) } = given;

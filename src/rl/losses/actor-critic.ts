@@ -29,9 +29,6 @@ const policyTable = {
   normalize: option.oneOf(normalizations, { default: "minibatch" }),
 };
 
-/** Options of {@link policyLoss}. */
-export interface PolicyLossOptions extends Options<typeof policyTable> {}
-
 /**
  * PPO's clipped surrogate. Reports `approxKl` (mean of ratio - 1 - log ratio), `clipFraction` and `ratio`, and gives
  * the ratios [rows] to other terms as `ratio`. A field `importance` [rows] in the batch multiplies the advantages.
@@ -41,7 +38,7 @@ export interface PolicyLossOptions extends Options<typeof policyTable> {}
  * const losses = [policyLoss({ clip: linear({ from: 0.2, to: 0, over: { epochs: 100 } }) }), valueLoss(), entropyLoss()];
  * ```
  */
-export function policyLoss(options: PolicyLossOptions = {}): Loss<Experience, PolicyOutputs> {
+export function policyLoss(options: Options<typeof policyTable> = {}): Loss<Experience, PolicyOutputs> {
   const { clip = 0.2, normalize } = resolveOptions("policyLoss", options, policyTable);
   return {
     ...lossMembers("policy", 1, options),
@@ -74,9 +71,6 @@ const gradientTable = {
   normalize: option.oneOf(normalizations, { default: "none" }),
 };
 
-/** Options of {@link policyGradientLoss}. */
-export interface PolicyGradientLossOptions extends Options<typeof gradientTable> {}
-
 /**
  * The policy gradient of A2C: minus log-probability times advantage. For experience of the current policy, learned from
  * once.
@@ -86,7 +80,9 @@ export interface PolicyGradientLossOptions extends Options<typeof gradientTable>
  * const losses = [policyGradientLoss(), valueLoss(), entropyLoss()];
  * ```
  */
-export function policyGradientLoss(options: PolicyGradientLossOptions = {}): Loss<Experience, PolicyOutputs> {
+export function policyGradientLoss(
+  options: Options<typeof gradientTable> = {},
+): Loss<Experience, PolicyOutputs> {
   const { normalize } = resolveOptions("policyGradientLoss", options, gradientTable);
   return {
     ...lossMembers("policy", 1, options),
@@ -112,9 +108,6 @@ const valueTable = {
   clip: orRamp(positive),
 };
 
-/** Options of {@link valueLoss}. */
-export interface ValueLossOptions extends Options<typeof valueTable> {}
-
 /**
  * Half the squared distance of values to returns; with `clip` the larger one of that and of the clipped value's.
  * Reports `explainedVariance` of the values during the rollout: 1 if they predicted the returns, 0 if a constant would
@@ -127,7 +120,7 @@ export interface ValueLossOptions extends Options<typeof valueTable> {}
  * const value = valueLoss({ clip: 0.2, weight: 0.5 });
  * ```
  */
-export function valueLoss(options: ValueLossOptions = {}): Loss<Experience, PolicyOutputs> {
+export function valueLoss(options: Options<typeof valueTable> = {}): Loss<Experience, PolicyOutputs> {
   checkOptions("valueLoss", options, valueTable);
   const { clip } = options;
   return {

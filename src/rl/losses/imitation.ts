@@ -29,9 +29,6 @@ const kickstartTable = {
   params: required(option.object<Params<Tensor>>("parameters of the teacher", [], {})),
 };
 
-/** Options of {@link kickstartLoss}. */
-export interface KickstartLossOptions extends Options<typeof kickstartTable> {}
-
 /**
  * Pulls the policy towards a frozen teacher: the divergence of the policy from the teacher over the rollout's
  * observations. The teacher is evaluated once, during the rollout, and its output is kept in the field
@@ -45,7 +42,7 @@ export interface KickstartLossOptions extends Options<typeof kickstartTable> {}
  * });
  * ```
  */
-export function kickstartLoss(options: KickstartLossOptions): Loss<Experience, PolicyOutputs> {
+export function kickstartLoss(options: Options<typeof kickstartTable>): Loss<Experience, PolicyOutputs> {
   const kind = "kickstartLoss";
   checkOptions(kind, options, kickstartTable);
   const { teacher, params } = options;

@@ -31,9 +31,6 @@ const table = {
   ),
 };
 
-/** Options of {@link tdLoss}. */
-export interface TdLossOptions extends Options<typeof table> {}
-
 /**
  * DQN's loss: the squared or Huber distance of action values to their targets. Reports `error`, the mean absolute
  * distance, and `value`, the mean of the action values.
@@ -43,7 +40,7 @@ export interface TdLossOptions extends Options<typeof table> {}
  * const td = tdLoss({ huber: 1 });
  * ```
  */
-export function tdLoss(options: TdLossOptions = {}): Loss<TransitionTargets, ActionValues> {
+export function tdLoss(options: Options<typeof table> = {}): Loss<TransitionTargets, ActionValues> {
   checkOptions("tdLoss", options, table);
   const { huber = null } = options;
   return {

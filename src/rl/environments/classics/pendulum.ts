@@ -86,7 +86,7 @@ export function wrapAngle(angle: Value): Value {
 }
 
 /**
- * Gymnasium's Pendulum-v1 as functions of traced values. Its angle is from upright and counts turns.
+ * Gymnasium's Pendulum-v1 as functions of traced values.
  *
  * @example
  * ```ts
@@ -96,6 +96,7 @@ export function wrapAngle(angle: Value): Value {
 export const compiledPendulum = compiledClassic(rules, {
   start: (key) => random.uniform(key, [2], { min: -1, max: 1 }).mul(np.array([Math.PI, 1])),
   move: (motion, action) => {
+    // From upright; it counts turns.
     const angle = np.slice(motion, 0);
     const turning = np.slice(motion, 1);
     const torque = np.clip(np.slice(action, 0), -MAX_TORQUE, MAX_TORQUE);

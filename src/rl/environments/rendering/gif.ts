@@ -13,9 +13,6 @@ const optionTable = {
   rest: option.number({ min: 0, default: 1 }),
 };
 
-/** Options of {@link asGif}. */
-export interface GifOptions extends Options<typeof optionTable> {}
-
 /** In hundredths of a second: viewers show shorter frames for a tenth of a second. */
 const SHORTEST = 2;
 
@@ -28,7 +25,7 @@ const SHORTEST = 2;
  * await writeFile("episode.gif", asGif(replayFrames(replay, environment), { width: 320 }));
  * ```
  */
-export function asGif(drawings: readonly Drawing[], options: GifOptions = {}): Uint8Array {
+export function asGif(drawings: readonly Drawing[], options: Options<typeof optionTable> = {}): Uint8Array {
   const { width, fps, background, rest } = resolveOptions("asGif", options, optionTable);
   const [first] = drawings;
   if (!first) throw badOption("asGif", "there are no drawings", "give one at least");

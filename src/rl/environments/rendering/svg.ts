@@ -6,16 +6,11 @@ const svgTable = {
   width: option.number({ above: 0, default: 600 }),
 };
 
-/** Options of {@link asSvg}. */
-export interface SvgOptions extends Options<typeof svgTable> {}
 const animationTable = {
   ...svgTable,
   /** Drawings per second. Default: 30. */
   fps: option.number({ above: 0, default: 30 }),
 };
-
-/** Options of {@link asSvgAnimation}. */
-export interface SvgAnimationOptions extends Options<typeof animationTable> {}
 
 /**
  * Writes a drawing as an SVG picture.
@@ -25,7 +20,7 @@ export interface SvgAnimationOptions extends Options<typeof animationTable> {}
  * writeFileSync("cart-pole.svg", asSvg(environment.render()));
  * ```
  */
-export function asSvg(drawing: Drawing, options: SvgOptions = {}): string {
+export function asSvg(drawing: Drawing, options: Options<typeof svgTable> = {}): string {
   const { width } = resolveOptions("asSvg", options, svgTable);
   return picture([drawing], width, [...drawing.shapes.map(shape), ...caption(drawing)]);
 }
@@ -39,7 +34,10 @@ export function asSvg(drawing: Drawing, options: SvgOptions = {}): string {
  * writeFileSync("episode.svg", asSvgAnimation(frames, { fps: 50 }));
  * ```
  */
-export function asSvgAnimation(drawings: readonly Drawing[], options: SvgAnimationOptions = {}): string {
+export function asSvgAnimation(
+  drawings: readonly Drawing[],
+  options: Options<typeof animationTable> = {},
+): string {
   const { fps, width } = resolveOptions("asSvgAnimation", options, animationTable);
   if (drawings.length === 0) throw badOption("asSvgAnimation", "there are no drawings", "give at least one");
   const frames = drawings.map((drawing) => [...drawing.shapes.map(shape), ...caption(drawing)]);

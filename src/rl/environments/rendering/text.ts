@@ -11,9 +11,6 @@ const optionTable = {
   color: option.flag({ default: false }),
 };
 
-/** Options of {@link asText}. */
-export interface TextOptions extends Options<typeof optionTable> {}
-
 /** No colour: the first of a palette. */
 const NOTHING = 0;
 const NOTHING_COLOR = "#010203";
@@ -30,7 +27,7 @@ const DOTS = [1, 8, 2, 16, 4, 32, 64, 128];
  * process.stdout.write(`${asText(environment.render(), { columns: 60, color: true })}\n`);
  * ```
  */
-export function asText(drawing: Drawing, options: TextOptions = {}): string {
+export function asText(drawing: Drawing, options: Options<typeof optionTable> = {}): string {
   const { columns, rows = Infinity, color } = resolveOptions("asText", options, optionTable);
   // A character is twice as high as wide, so that its dots, two by four, lie in squares.
   const scale = Math.min((2 * columns) / drawing.width, (4 * rows) / drawing.height);

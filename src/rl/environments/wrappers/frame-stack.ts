@@ -27,9 +27,6 @@ const optionTable = {
   axis: option.oneOf(["first", "last"], { doc: "The axis of a box's frames." }),
 };
 
-/** Options of {@link frameStack}. */
-export interface FrameStackOptions extends Options<typeof optionTable> {}
-
 /**
  * Stacks observations with those before them, the oldest first. A box gets a first axis of `frames`, as Gymnasium's
  * FrameStackObservation does, and a picture [height, width, channels] `frames` times its channels, as a cnn takes it;
@@ -44,7 +41,7 @@ export interface FrameStackOptions extends Options<typeof optionTable> {}
 export function frameStack(
   environment: Environment,
   frames: number,
-  options: FrameStackOptions = {},
+  options: Options<typeof optionTable> = {},
 ): Environment {
   const { padding } = resolveOptions("frameStack", options, optionTable);
   checkSize("frameStack", "frames", frames);

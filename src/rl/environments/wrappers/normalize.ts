@@ -11,9 +11,6 @@ const observationRows = {
   update: option.flag({ default: true }),
 };
 
-/** Options of {@link normalizeObservations}. */
-export interface NormalizeObservationsOptions extends Options<typeof observationRows> {}
-
 /**
  * Subtracts the running mean from observations and divides by their running deviation, as Gymnasium's
  * NormalizeObservation does. Mean and variance are part of the state.
@@ -25,7 +22,7 @@ export interface NormalizeObservationsOptions extends Options<typeof observation
  */
 export function normalizeObservations(
   environment: Environment,
-  options: NormalizeObservationsOptions = {},
+  options: Options<typeof observationRows> = {},
 ): Environment {
   const { epsilon, update } = resolveOptions("normalizeObservations", options, observationRows);
   const space = environment.observationSpace;
@@ -57,9 +54,6 @@ const rewardRows = {
   gamma: option.number({ min: 0, max: 1, default: 0.99 }),
 };
 
-/** Options of {@link normalizeRewards}. */
-export interface NormalizeRewardsOptions extends Options<typeof rewardRows> {}
-
 /**
  * Divides rewards by the running deviation of their discounted sum, as Gymnasium's NormalizeReward does: the sum is of
  * rewards so far, goes on over truncations, and starts again with the step that terminates.
@@ -71,7 +65,7 @@ export interface NormalizeRewardsOptions extends Options<typeof rewardRows> {}
  */
 export function normalizeRewards(
   environment: Environment,
-  options: NormalizeRewardsOptions = {},
+  options: Options<typeof rewardRows> = {},
 ): Environment {
   const { gamma, epsilon, update } = resolveOptions("normalizeRewards", options, rewardRows);
   const moments = new RunningMoments(1);
