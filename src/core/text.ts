@@ -50,14 +50,14 @@ export function numberText(value: number, { digits = 4, zeros = false }: NumberO
   const size = Math.abs(value);
   if (size === Number.POSITIVE_INFINITY) return value > 0 ? "inf" : "-inf";
   if (Number.isInteger(value) && size < 1e7) return String(value + 0);
-  const rounded = Math.abs(Number(value.toPrecision(digits)));
+  const text = value.toPrecision(digits);
+  const rounded = Math.abs(Number(text));
   if (size < 1e-4 || rounded >= 1e6) {
-    const text = value.toExponential(digits - 1);
-    return zeros ? text : text.replace(/\.?0+e/, "e");
+    const exponential = value.toExponential(digits - 1);
+    return zeros ? exponential : exponential.replace(/\.?0+e/, "e");
   }
   if (rounded >= 10 ** digits) return String(Math.round(value));
-  const text = value.toPrecision(digits);
-  return zeros || !text.includes(".") ? text : text.replace(/\.?0+$/, "");
+  return zeros || !text.endsWith("0") || !text.includes(".") ? text : text.replace(/\.?0+$/, "");
 }
 
 /** Made when it is needed, and once: making one takes as long as hundreds of counts. */

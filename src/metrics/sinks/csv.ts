@@ -25,7 +25,7 @@ const FIRST = ["step", "axis", "wall"] as const;
 export function csvSink(path: string, options: FileSinkOptions = {}): Sink {
   const { files: _, ...general } = options;
   const file = lineFile("csvSink", path, options);
-  let columns: readonly string[] = [];
+  let columns: ReadonlySet<string> = new Set();
   return {
     ...general,
     name: general.name ?? "csv",
@@ -38,12 +38,10 @@ export function csvSink(path: string, options: FileSinkOptions = {}): Sink {
     },
     write(records) {
       const rows = rowsOf(records, fieldOf);
-      const known = new Set(columns);
-      const fresh = new Set(
-        rows.flatMap(({ values }) => [...values.keys()]).filter((key) => !known.has(key)),
-      );
+      const fresh = new Set<string>();
+      for (const { values } of rows) for (const key of values.keys()) if (!columns.has(key)) fresh.add(key);
       if (fresh.size > 0) {
-        const wider = [...columns, ...fresh];
+        const wider = new Set([...columns, ...fresh]);
         file.replace(widened(file, wider, fresh.size));
         columns = wider;
       }
@@ -56,17 +54,17 @@ export function csvSink(path: string, options: FileSinkOptions = {}): Sink {
 }
 
 /** The columns of the file, none where it is empty. Refuses a file that holds another table. */
-function columnsIn(file: LineFile): readonly string[] {
+function columnsIn(file: LineFile): ReadonlySet<string> {
   for (const { text } of csvRows(file.lines())) {
     const columns = csvFields(text);
-    if (FIRST.every((name, i) => columns[i] === name)) return columns.slice(FIRST.length);
+    if (FIRST.every((name, i) => columns[i] === name)) return new Set(columns.slice(FIRST.length));
     throw new EspalierError(
       "SINK_UNUSABLE",
       `${file.path} is a table of something else: its columns are ${text}`,
       { fix: "give csvSink a file of its own" },
     );
   }
-  return [];
+  return new Set();
 }
 
 /** The step and axis of a row. Undefined for the header. */
@@ -79,7 +77,7 @@ function positionOf({ text, at }: WholeLine): { readonly step: number; readonly 
 /** The whole file with more columns. */
 function* widened(
   file: LineFile,
-  columns: readonly string[],
+  columns: Iterable<string>,
   added: number,
 ): Generator<string, void, undefined> {
   yield `${[...FIRST, ...columns].map(csvField).join(",")}\n`;
@@ -97,8 +95,11 @@ function fieldOf(value: MetricRecord["value"]): string | undefined {
   return typeof value === "number" ? numeral(value) : undefined;
 }
 
-const textOf = ({ step, axis, wall, values }: StepRow, columns: readonly string[]): string =>
-  `${step},${csvField(axis)},${new Date(wall).toISOString()}${columns.map((key) => `,${values.get(key) ?? ""}`).join("")}\n`;
+function textOf({ step, axis, wall, values }: StepRow, columns: Iterable<string>): string {
+  let text = `${step},${csvField(axis)},${new Date(wall).toISOString()}`;
+  for (const key of columns) text += `,${values.get(key) ?? ""}`;
+  return `${text}\n`;
+}
 
 /** A field as RFC 4180 has it: in quotes where it holds a quote, a comma or the end of a line. */
 const csvField = (text: string): string => (/[",\r\n]/.test(text) ? csvQuoted(text) : text);

@@ -58,7 +58,7 @@ function positionOf({ text }: WholeLine): { readonly step: number; readonly axis
 /** Encodes records as lines of JSON. Keeps the text of what is the same from line to line. */
 function lineWriter(): (record: MetricRecord) => string {
   const beginnings = new Map<string, { readonly of: MetricRecord; readonly text: string }>();
-  let last: { readonly counters: Counters; readonly text: string } | undefined;
+  let end: { readonly counters: Counters; readonly wall: number; readonly text: string } | undefined;
   return (record) => {
     let beginning = beginnings.get(record.key);
     if (!beginning || !isSameMetric(beginning.of, record)) {
@@ -66,10 +66,13 @@ function lineWriter(): (record: MetricRecord) => string {
       beginnings.set(record.key, beginning);
     }
     const { step, counters, count, notFinite, wall } = record;
-    if (last?.counters !== counters) last = { counters, text: JSON.stringify(counters, notFiniteAsText) };
+    if (end?.counters !== counters || end.wall !== wall) {
+      const text = `"wall":${jsonNumeral(wall)},"counters":${JSON.stringify(counters, notFiniteAsText)}}\n`;
+      end = { counters, wall, text };
+    }
     return (
-      `${beginning.text},"step":${jsonNumeral(step)},${valueMember(record)},"count":${count},"notFinite":${notFinite},` +
-      `"wall":${jsonNumeral(wall)},"counters":${last.text}}\n`
+      `${beginning.text},"step":${jsonNumeral(step)},${valueMember(record)},"count":${count},` +
+      `"notFinite":${notFinite},${end.text}`
     );
   };
 }

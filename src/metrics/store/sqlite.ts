@@ -20,7 +20,7 @@ import {
   type NewRows,
   type RunMemory,
 } from "./insert-metrics.ts";
-import { bodyOf, columnOf, formOf, forms, identityOf } from "./stored-values.ts";
+import { bodyOf, columnOf, formOf, identityOf } from "./stored-values.ts";
 
 // The store in a SQLite file. One connection does everything: queries through kysely, and inserts of metrics at once,
 // without waiting for anything, so that they are in the file when the call returns.
@@ -131,42 +131,46 @@ function metricsInserter(
 }
 
 /** Rows a statement: more are no faster, as measured. */
-const together = 10;
-const perRow = 7;
+const together = 50;
 
-const columns = "block, place, wall, key, step, value, count, identity, form, not_finite, body";
-const begin = `insert into metrics (${columns}) values`;
-/** Finite numbers, as nearly all are. */
-const plain = `${begin} ${Array.from({ length: together }, (_, row) => {
-  const own = Array.from({ length: perRow }, (_, index) => `?${2 + perRow * row + index}`).join(", ");
-  return `(?1, ${own}, 0, 0, null)`;
-}).join(", ")} on conflict do nothing`;
-/** One row, whatever it is. */
-const any = `${begin} (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
+const names = "block, place, wall, key, step, value, count, identity, form, not_finite, body";
+const width = names.split(", ").length;
+const row = `(${Array(width).fill("?").join(", ")})`;
+/** Parameters without numbers: SQLite would look up those that have one in a list. */
+const insertOf = (rows: number): string =>
+  `insert into metrics (${names}) values ${Array(rows).fill(row).join(", ")} on conflict do nothing`;
+const insertAll = insertOf(together);
 const exists = "select 1 from metrics where block = ? and key = ? and step = ? and identity = ?";
 
 /** Inserts the rows of records, but for those that are there already: in this block, or in one of the `others`. */
 function* addRows({ block, others, place, keys, records }: NewRows): InsertSteps<void> {
-  const ten: unknown[] = [block];
+  const cells: unknown[] = [];
   for (let index = 0; index < records.length; index++) {
     const record = records[index] as MetricRecord;
     const { wall, value, step, count, notFinite } = record;
     const key = keys[index];
-    const form = formOf(value);
     const body = bodyOf(value);
     const identity = identityOf(record, body);
     if (others.length > 0 && (yield* isFiled(others, key, step, identity))) continue;
     const column = bindable(columnOf(value));
-    if (form !== forms.number || notFinite > 0) {
-      const row = [block, place + index, wall, key, step, column, count, identity, form, notFinite, body];
-      yield { sql: any, parameters: row };
-    } else if (ten.push(place + index, wall, key, step, column, count, identity) === 1 + together * perRow) {
-      yield { sql: plain, parameters: ten };
-      ten.length = 1;
-    }
+    cells.push(
+      block,
+      place + index,
+      wall,
+      key,
+      step,
+      column,
+      count,
+      identity,
+      formOf(value),
+      notFinite,
+      body,
+    );
+    if (cells.length < together * width) continue;
+    yield { sql: insertAll, parameters: cells };
+    cells.length = 0;
   }
-  for (let at = 1; at < ten.length; at += perRow)
-    yield { sql: any, parameters: [block, ...ten.slice(at, at + perRow), forms.number, 0, null] };
+  if (cells.length > 0) yield { sql: insertOf(cells.length / width), parameters: cells };
 }
 
 function* isFiled(

@@ -10,8 +10,8 @@ export interface Entry {
   readonly label: string;
   readonly key: string;
   readonly unit: string;
-  /** Against the window before. */
-  readonly change: "up" | "down" | "same" | undefined;
+  /** The same metric in the window before. Undefined where there is none, or where this value is late. */
+  readonly last: MetricRecord | undefined;
   /** A problem with its numbers: "not finite". */
   readonly alarm: string | undefined;
   /** It belongs to a window before this one. */
@@ -33,13 +33,16 @@ export interface ShownWindow {
  * reduced, as scores, are shown by the step they belong to.
  */
 export function followWindows(): (records: readonly MetricRecord[]) => readonly ShownWindow[] {
-  const before = new Map<string, MetricRecord>();
+  /** The newest of each metric by key, whose texts serve those after it. */
+  const before = new Map<string, Entry>();
   return (records) => shownTogether(records).map((window) => followed(window, before));
 }
 
 /** Groups of records that are shown together, in order: windows, and scores of one step; both where a window ends there. */
 function shownTogether(records: readonly MetricRecord[]): readonly (readonly MetricRecord[])[] {
-  const windows = windowsOf(records.filter(({ reduction }) => reduction !== "none"));
+  const reduced = records.filter(({ reduction }) => reduction !== "none");
+  const windows = windowsOf(reduced);
+  if (reduced.length === records.length) return windows;
   const indices = new Map<MetricRecord, number>(records.map((record, i) => [record, i]));
   const groups = windows.map((members) => ({ members, order: indices.get(lastIn(members)) ?? 0 }));
   const endings = new Map(windows.map((members) => [momentOf(endOf(members)), members]));
@@ -87,38 +90,32 @@ function endOf(records: readonly MetricRecord[]): MetricRecord {
     .reduce((last, record) => (record.step > last.step ? record : last));
 }
 
-function followed(records: readonly MetricRecord[], before: Map<string, MetricRecord>): ShownWindow {
+function followed(records: readonly MetricRecord[], before: Map<string, Entry>): ShownWindow {
   const newest = new Map<string, MetricRecord>();
   for (const record of records)
     if (record.step >= (newest.get(record.key)?.step ?? Number.NEGATIVE_INFINITY))
       newest.set(record.key, record);
   const { axis, step } = endOf(records);
-  const entries = records.map((record) => {
-    const last = before.get(record.key);
-    const late = newest.get(record.key) !== record || (last !== undefined && record.step < last.step);
-    return {
-      record,
-      group: printable(record.category),
-      label: labelOf(record),
-      key: printable(record.key),
-      unit: printable(record.unit ?? ""),
-      change: late ? undefined : changeOf(last, record),
-      alarm: alarmOf(record),
-      late,
-      note: noteOf(record, late, axis, step),
-    };
+  const entries = records.map((record): Entry => {
+    const known = before.get(record.key);
+    const { group, label, key, unit } = known ?? textsOf(record);
+    const late =
+      newest.get(record.key) !== record || (known !== undefined && record.step < known.record.step);
+    const [last, note] = [late ? undefined : known?.record, noteOf(record, late, axis, step)];
+    return { record, group, label, key, unit, last, alarm: alarmOf(record), late, note };
   });
-  for (const { record, late } of entries) if (!late) before.set(record.key, record);
+  for (const entry of entries) if (!entry.late) before.set(entry.record.key, entry);
   return { axis, step, entries };
 }
 
-function labelOf({ category, name, key }: MetricRecord): string {
+function textsOf({ category, name, key, unit = "" }: MetricRecord) {
   const prefix = `${category}/`;
-  return printable(key.startsWith(prefix) ? key.slice(prefix.length) : name);
+  const label = printable(key.startsWith(prefix) ? key.slice(prefix.length) : name);
+  return { group: printable(category), label, key: printable(key), unit: printable(unit) };
 }
 
 /** Changes that cannot be seen in four digits are none. */
-function changeOf(last: MetricRecord | undefined, now: MetricRecord): Entry["change"] {
+export function changeOf({ last, record: now }: Entry): "up" | "down" | "same" | undefined {
   if (!last || !isScalar(last) || !isScalar(now)) return undefined;
   if (!Number.isFinite(last.value) || !Number.isFinite(now.value)) return undefined;
   const zeros = { zeros: true };
@@ -133,10 +130,11 @@ function alarmOf(record: MetricRecord): string | undefined {
 }
 
 function noteOf(record: MetricRecord, late: boolean, axis: string, step: number): string | undefined {
-  const position = `${singular(printable(record.axis))} ${record.step}`;
+  const isOnAxis = record.axis === axis;
   // A score stands under its own step, which says enough.
-  if (record.reduction === "none" && record.axis === axis && record.step === step) return undefined;
-  return late ? `late, ${position}` : record.axis === axis ? undefined : position;
+  if (isOnAxis && (!late || (record.reduction === "none" && record.step === step))) return undefined;
+  const position = `${singular(printable(record.axis))} ${record.step}`;
+  return late ? `late, ${position}` : position;
 }
 
 /** The value as text: a number, a text in quotes, or mean and range of a histogram. */
@@ -174,11 +172,19 @@ export type Chooser = (entries: readonly Entry[]) => Chosen;
  */
 export function chooser({ important, limit, leftOut = [] }: ChooserOptions): Chooser {
   const match = matcherOf(important, "important");
+  /** By key, because matching takes as long as all the rest. */
+  const standings = new Map<string, { readonly asked: number | undefined; readonly rank: number }>();
+  const standingOf = (record: MetricRecord) => {
+    const standing = standings.get(record.key) ?? { asked: match(record), rank: rankOf(record) };
+    standings.set(record.key, standing);
+    return standing;
+  };
   return (entries) => {
     const ranked = entries.flatMap((entry, order) => {
-      const asked = match(entry.record);
+      const { asked, rank } = standingOf(entry.record);
       if (asked === undefined && leftOut.includes(entry.record.category)) return [];
-      return { entry, order, asked, rank: asked === undefined ? rankOf(entry) : asked - important.length };
+      const own = entry.late ? latest : rank;
+      return { entry, order, asked, rank: asked === undefined ? own : asked - important.length };
     });
     const urgency = ({ entry, rank }: (typeof ranked)[number]): number =>
       entry.alarm !== undefined && rank > 0 ? 0.5 : rank;
@@ -196,9 +202,10 @@ const validation = /^(val|valid|validation|eval|evaluation|test)\b/i;
 /** Categories about the machine and about speed: they say nothing of how good the model is. */
 export const machineCategories: readonly string[] = ["system", "time"];
 
-function rankOf({ record, late }: Entry): number {
-  const { category, name, value } = record;
-  if (late) return 5;
+/** The rank of late values, behind all others. */
+const latest = 5;
+
+function rankOf({ category, name, value }: MetricRecord): number {
   if (/(^|\/)loss$/i.test(name)) return validation.test(category) ? 1 : 0;
   if (validation.test(category)) return /^eval/i.test(category) ? 2.5 : 2;
   if (typeof value !== "number") return 4.5;

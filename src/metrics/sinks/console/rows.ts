@@ -11,7 +11,7 @@ import {
 } from "../../../core/index.ts";
 import type { Counters } from "../../../schedule/index.ts";
 import type { RunEnding, RunInfo, RunProgress } from "../../run-info.ts";
-import { type Chosen, type Entry, type ShownWindow, valueText } from "./entries.ts";
+import { type Chosen, changeOf, type Entry, type ShownWindow, valueText } from "./entries.ts";
 
 /*
  * The output of consoles and log files, as rows of coloured spans:
@@ -65,6 +65,7 @@ export const painted = (row: ConsoleRow, style: Style): string => row.map(style.
 export const rowWidth = (row: ConsoleRow): number => row.reduce((sum, { text }) => sum + widthOf(text), 0);
 
 const blank = (width: number): Span => ({ text: " ".repeat(width) });
+const two = blank(2);
 
 /** The first row of a run: its name, and where it was resumed. */
 export function openingRow({ name, id, resumedAt }: RunInfo): ConsoleRow {
@@ -121,7 +122,7 @@ export function lineRow(window: ShownWindow, chosen: Chosen, progress: RunProgre
   const parts: Span[][] = [[titleOf(window)], ...chosen.entries.map(linePart)];
   if (chosen.more > 0) parts.push([{ text: `and ${chosen.more} more` }]);
   if (progress?.rate !== undefined) parts.push([{ text: `${rateText(progress.rate)} steps/s` }]);
-  return parts.flatMap((part, i) => (i === 0 ? part : [blank(2), ...part]));
+  return parts.flatMap((part, i) => (i === 0 ? part : [two, ...part]));
 }
 
 function linePart({ record, key, unit, alarm, note }: Entry): Span[] {
@@ -207,7 +208,7 @@ function byGroup(entries: readonly Entry[]): Iterable<readonly Entry[]> {
 }
 
 function cell(entry: Entry, width: number, widths: Widths, style: Style): ConsoleRow {
-  const { record, alarm, note, change } = entry;
+  const { record, alarm, note } = entry;
   const paint = alarm === undefined ? {} : ({ paint: "alarm" } as const);
   const label: Span = { text: `${padEnd(cutMiddle(entry.label, width, style.ellipsis), width)} ` };
   const unit = cut(entry.unit, widestUnit, style.ellipsis);
@@ -215,6 +216,7 @@ function cell(entry: Entry, width: number, widths: Widths, style: Style): Consol
   const where: Span = { text: note === undefined ? "" : ` (${note})`, paint: "dim" };
   if (typeof record.value !== "number")
     return [label, { text: unit === "" ? value : `${value} ${unit}`, ...paint }, where];
+  const change = changeOf(entry);
   return [
     label,
     { text: padStart(value, widths.value), ...paint },

@@ -85,6 +85,11 @@ const longestTimeout = 2 ** 31 - 1;
 /** The timers of Node. By default they do not keep the process alive. */
 const systemTimers: Timers = {
   set(action, milliseconds, { keepAlive = false } = {}) {
+    if (milliseconds === 0 && !keepAlive) {
+      // A timeout of 0 is one of a millisecond, in which a sink that answers at once could take many batches.
+      const immediate = setImmediate(action).unref();
+      return () => clearImmediate(immediate);
+    }
     const timer = setTimeout(action, Math.min(milliseconds, longestTimeout));
     if (!keepAlive) timer.unref();
     return () => clearTimeout(timer);
