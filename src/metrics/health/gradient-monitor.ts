@@ -10,9 +10,8 @@ import {
   resolveOptions,
   shown,
 } from "../../core/index.ts";
-import type { StateTree } from "../../state/index.ts";
 import { type GradientHealth, gradientHealth, type TrainerHook } from "../../trainer/index.ts";
-import { type JudgedRow, type MonitorRecord, metricMissing, monitorHook } from "./monitor.ts";
+import { type JudgedRow, metricMissing, monitorHook, newest } from "./monitor.ts";
 
 /** A reason to halt a run. `notFinite`: NaN or infinite. */
 export type Ailment = "notFinite" | "exploding" | "vanishing";
@@ -82,7 +81,6 @@ type GradientSettings = ReturnType<typeof settingsOf>;
 export function gradientMonitor(options: GradientMonitorOptions = {}): TrainerHook {
   const settings = settingsOf(options);
   const { name } = settings;
-  const record = new GradientRecord(settings);
   return monitorHook({
     name,
     names: settings.values,
@@ -90,15 +88,17 @@ export function gradientMonitor(options: GradientMonitorOptions = {}): TrainerHo
       "gradient monitor",
       "have gradient norms reported: supervisedTask({ ..., monitor: { gradients: true } }); or name in `values` what the task reports",
     ),
-    record,
-    tell: (context) => {
-      if (!record.health) return;
-      const named = Object.entries(record.counts).map(([symptom, count]) => [`${name}.${symptom}`, count]);
+    begin: newRecord,
+    judge: (record, row, warn) => judge(settings, record, row, warn),
+    tell: ({ counts, norms }, context) => {
+      if (norms.length === 0) return;
+      const named = Object.entries(counts).map(([symptom, count]) => [`${name}.${symptom}`, count]);
       context.log(Object.fromEntries(named), "health");
     },
     slot: gradientHealth,
-    provide: ({ slots }) => {
-      if (record.health) slots.set(gradientHealth, record.health);
+    provide: (record, { slots }) => {
+      const health = healthOf(record);
+      if (health) slots.set(gradientHealth, health);
     },
   });
 }
@@ -122,118 +122,77 @@ type Symptom = "nan" | "infinite" | "exploding" | "vanishing";
 /** How many of the last updates the greatest norm is of. */
 const recent = 100;
 
-type SavedGradients = {
-  readonly counts: Readonly<Record<Symptom, number>>;
-  readonly streaks: Readonly<Record<Ailment, number>>;
-  readonly norms: Float64Array;
-  readonly skipped: number;
-};
-
-const noCounts = (): Record<Symptom, number> => ({ nan: 0, infinite: 0, exploding: 0, vanishing: 0 });
-const noStreaks = (): Record<Ailment, number> => ({ notFinite: 0, exploding: 0, vanishing: 0 });
-
-/** How the gradients of a run have been, update by update: counts, streaks, the last norms. */
-class GradientRecord implements MonitorRecord {
-  readonly #settings: GradientSettings;
-  #counts = noCounts();
-  #streaks = noStreaks();
+/** How the gradients of a run have been, update by update. */
+const newRecord = () => ({
+  counts: { nan: 0, infinite: 0, exploding: 0, vanishing: 0 } satisfies Record<Symptom, number>,
+  streaks: { notFinite: 0, exploding: 0, vanishing: 0 } satisfies Record<Ailment, number>,
   /** The greatest number of each of the last updates, oldest first. */
-  #norms: number[] = [];
-  #skipped = 0;
+  norms: new Float64Array(),
+  skipped: 0,
+});
 
-  constructor(settings: GradientSettings) {
-    this.#settings = settings;
-  }
+type GradientRecord = ReturnType<typeof newRecord>;
 
-  get counts(): Readonly<Record<Symptom, number>> {
-    return { ...this.#counts };
-  }
+/** For the slot; undefined before the first update. */
+function healthOf({ norms, skipped }: GradientRecord): GradientHealth | undefined {
+  const norm = norms.at(-1);
+  if (norm === undefined) return undefined;
+  const finite = norms.filter(Number.isFinite);
+  return { norm, maxNorm: finite.length > 0 ? Math.max(...finite) : Number.NaN, skipped };
+}
 
-  /** For the slot; undefined before the first update. */
-  get health(): GradientHealth | undefined {
-    const norm = this.#norms.at(-1);
-    if (norm === undefined) return undefined;
-    const finite = this.#norms.filter(Number.isFinite);
-    const maxNorm = finite.length > 0 ? Math.max(...finite) : Number.NaN;
-    return { norm, maxNorm, skipped: this.#skipped };
+function judge(
+  settings: GradientSettings,
+  record: GradientRecord,
+  { update, numbers, skipped }: JudgedRow,
+  warn: (text: string) => void,
+): void {
+  record.skipped += skipped;
+  const { vanishing, exploding, halt } = settings;
+  let [least, most, nan] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, false];
+  for (const number of numbers) {
+    if (Number.isNaN(number)) nan = true;
+    if (number < least) least = number;
+    if (number > most) most = number;
   }
+  // A norm is never below 0; minus infinity can only be another metric's.
+  const infinite = most === Number.POSITIVE_INFINITY || least === Number.NEGATIVE_INFINITY;
+  record.norms = newest(record.norms, nan ? Number.NaN : most, recent);
+  let symptom: Symptom | undefined;
+  if (nan) symptom = "nan";
+  else if (infinite) symptom = "infinite";
+  else if (most > exploding) symptom = "exploding";
+  else if (least < vanishing) symptom = "vanishing";
+  const ailment = symptom === "nan" || symptom === "infinite" ? "notFinite" : symptom;
+  const { counts, streaks } = record;
+  for (const each of Object.keys(streaks) as Ailment[])
+    streaks[each] = each === ailment ? streaks[each] + 1 : 0;
+  if (!symptom || !ailment) return;
+  const culprit = culpritOf(symptom, least, most);
+  const count = ++counts[symptom];
+  if (isWorthSaying(count))
+    warn(`${symptomText(settings, symptom, update, culprit)} (${countInWords(count)})`);
+  const limit = halt[ailment];
+  const inRow = streaks[ailment];
+  if (limit === false || inRow < limit) return;
+  streaks[ailment] = 0;
+  throw halted(ailment, inRow, update, culprit, settings);
+}
 
-  judge({ update, numbers, skipped }: JudgedRow, warn: (text: string) => void): void {
-    this.#skipped += skipped;
-    const { vanishing, exploding, halt } = this.#settings;
-    let [least, most, nan] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, false];
-    for (const number of numbers) {
-      if (Number.isNaN(number)) nan = true;
-      if (number < least) least = number;
-      if (number > most) most = number;
-    }
-    // A norm is never below 0; minus infinity can only be another metric's.
-    const infinite = most === Number.POSITIVE_INFINITY || least === Number.NEGATIVE_INFINITY;
-    this.#norms.push(nan ? Number.NaN : most);
-    if (this.#norms.length > recent) this.#norms.shift();
-    let symptom: Symptom | undefined;
-    if (nan) symptom = "nan";
-    else if (infinite) symptom = "infinite";
-    else if (most > exploding) symptom = "exploding";
-    else if (least < vanishing) symptom = "vanishing";
-    const ailment = symptom === "nan" || symptom === "infinite" ? "notFinite" : symptom;
-    for (const each of Object.keys(this.#streaks) as Ailment[])
-      this.#streaks[each] = each === ailment ? this.#streaks[each] + 1 : 0;
-    if (!symptom || !ailment) return;
-    const culprit = culpritOf(symptom, least, most);
-    this.#tell(symptom, update, culprit, warn);
-    const limit = halt[ailment];
-    if (limit === false || this.#streaks[ailment] < limit) return;
-    const inRow = this.#streaks[ailment];
-    this.#streaks[ailment] = 0;
-    throw halted(ailment, inRow, update, culprit, this.#settings);
-  }
-
-  #tell(symptom: Symptom, update: number, culprit: number, warn: (text: string) => void): void {
-    this.#counts[symptom]++;
-    const count = this.#counts[symptom];
-    if (!isWorthSaying(count)) return;
-    const { values, vanishing, exploding } = this.#settings;
-    const words = {
-      nan: ["not a number", ""],
-      infinite: ["infinite", ""],
-      exploding: ["exploding", `, above ${exploding}`],
-      vanishing: ["vanishing", `, below ${vanishing}`],
-    };
-    const [what, limit] = words[symptom];
-    warn(
-      `gradients ${what} in update ${update}: ${values.join(", ")} ${numberText(culprit)}${limit} ` +
-        `(${countInWords(count)})`,
-    );
-  }
-
-  clear(): void {
-    this.#counts = noCounts();
-    this.#streaks = noStreaks();
-    this.#norms = [];
-    this.#skipped = 0;
-  }
-
-  getState(): StateTree {
-    return {
-      counts: this.counts,
-      streaks: { ...this.#streaks },
-      norms: Float64Array.from(this.#norms),
-      skipped: this.#skipped,
-    };
-  }
-
-  setState(state: StateTree): void {
-    const { counts, streaks, norms, skipped } = (state ?? {}) as Partial<SavedGradients>;
-    if (!counts || !streaks || !(norms instanceof Float64Array) || skipped === undefined)
-      throw new EspalierError("STATE_INVALID", "this is not the state of a gradient monitor", {
-        fix: "restore what a gradientMonitor gave",
-      });
-    this.#counts = { ...this.#counts, ...counts };
-    this.#streaks = { ...this.#streaks, ...streaks };
-    this.#norms = [...norms];
-    this.#skipped = skipped;
-  }
+function symptomText(
+  { values, vanishing, exploding }: GradientSettings,
+  symptom: Symptom,
+  update: number,
+  culprit: number,
+): string {
+  const words = {
+    nan: ["not a number", ""],
+    infinite: ["infinite", ""],
+    exploding: ["exploding", `, above ${exploding}`],
+    vanishing: ["vanishing", `, below ${vanishing}`],
+  };
+  const [what, limit] = words[symptom];
+  return `gradients ${what} in update ${update}: ${values.join(", ")} ${numberText(culprit)}${limit}`;
 }
 
 function culpritOf(symptom: Symptom, least: number, most: number): number {

@@ -9,9 +9,8 @@ import {
   resolveOptions,
   type Settings,
 } from "../../core/index.ts";
-import type { StateTree } from "../../state/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
-import { type JudgedRow, type MonitorRecord, metricMissing, monitorHook } from "./monitor.ts";
+import { type JudgedRow, metricMissing, monitorHook, newest } from "./monitor.ts";
 
 /** A loss that stands out. */
 export type LossSpike = {
@@ -72,17 +71,17 @@ export interface LossSpikeOptions extends Options<typeof table> {}
 export function lossSpikeDetector(options: LossSpikeOptions = {}): TrainerHook {
   const settings = settingsOf(options);
   const { name, value, onSpike } = settings;
-  const record = new SpikeRecord(settings);
   return monitorHook({
     name,
     names: [value],
     missing: metricMissing("loss-spike detector", "name in `value` what the task reports"),
-    record,
-    tell: async (context) => {
-      const { begun, spikes, notFinite } = record;
-      if (!begun) return;
+    begin: newRecord,
+    judge: (record, row, warn) => judge(settings, record, row, warn),
+    tell: async ({ losses, spikes, notFinite, untold }, context) => {
+      // No loss was judged yet.
+      if (losses.length === 0 && notFinite === 0) return;
       context.log({ [`${name}.spikes`]: spikes, [`${name}.notFinite`]: notFinite }, "health");
-      if (onSpike) for (const spike of record.take()) await onSpike(context, spike);
+      if (onSpike) for (const spike of untold.splice(0)) await onSpike(context, spike);
     },
     prompt: onSpike !== undefined,
   });
@@ -102,105 +101,55 @@ function settingsOf(options: LossSpikeOptions): Settings<typeof table> {
   return settings;
 }
 
-type SavedLosses = {
-  readonly losses: Float64Array;
-  readonly spikes: number;
-  readonly notFinite: number;
-  readonly inRow: number;
-  readonly untold: readonly LossSpike[];
-};
-
 /** The last losses of a run, and the spikes among all of them. */
-class SpikeRecord implements MonitorRecord {
-  spikes = 0;
-  notFinite = 0;
-  readonly #settings: Settings<typeof table>;
-  /** The last finite losses, oldest first. */
-  #losses: number[] = [];
-  #inRow = 0;
+const newRecord = () => ({
+  /** Finite ones, oldest first. */
+  losses: new Float64Array(),
+  spikes: 0,
+  notFinite: 0,
+  inRow: 0,
   /** Spikes that `onSpike` has not been called for. */
-  #untold: LossSpike[] = [];
+  untold: [] as LossSpike[],
+});
 
-  constructor(settings: Settings<typeof table>) {
-    this.#settings = settings;
+function judge(
+  { window, factor, halt = Number.POSITIVE_INFINITY, onSpike, value, name }: Settings<typeof table>,
+  record: ReturnType<typeof newRecord>,
+  { update, batch, numbers }: JudgedRow,
+  warn: (text: string) => void,
+): void {
+  const loss = numbers[0] as number;
+  if (!Number.isFinite(loss)) {
+    const count = ++record.notFinite;
+    if (isWorthSaying(count)) warn(`${value} is ${loss} in update ${update} (${countInWords(count)})`);
+    return;
   }
-
-  /** True once a loss was judged. */
-  get begun(): boolean {
-    return this.#losses.length > 0 || this.notFinite > 0;
+  // A narrower window than that of the run before takes the newest.
+  const before = record.losses.slice(-window);
+  const { median, limit } =
+    before.length === window
+      ? limitOf(before, factor)
+      : { median: Number.NaN, limit: Number.POSITIVE_INFINITY };
+  record.losses = newest(before, loss, window);
+  if (!(loss > limit)) {
+    record.inRow = 0;
+    return;
   }
-
-  judge({ update, batch, numbers }: JudgedRow, warn: (text: string) => void): void {
-    const loss = numbers[0] as number;
-    const { window, factor, halt = Number.POSITIVE_INFINITY, onSpike, value, name } = this.#settings;
-    if (!Number.isFinite(loss)) {
-      this.notFinite++;
-      if (isWorthSaying(this.notFinite))
-        warn(`${value} is ${loss} in update ${update} (${countInWords(this.notFinite)})`);
-      return;
-    }
-    const { median, limit } =
-      this.#losses.length === window
-        ? limitOf(this.#losses, factor)
-        : { median: Number.NaN, limit: Number.POSITIVE_INFINITY };
-    this.#losses.push(loss);
-    if (this.#losses.length > window) this.#losses.shift();
-    if (!(loss > limit)) {
-      this.#inRow = 0;
-      return;
-    }
-    this.spikes++;
-    this.#inRow++;
-    if (onSpike) this.#untold.push({ update, batch, loss, median, limit, count: this.spikes });
-    const what =
-      `${value} ${numberText(loss)} in update ${update} is above ${numberText(limit)}: ` +
-      `the median of the last ${window} is ${numberText(median)}`;
-    if (isWorthSaying(this.spikes)) warn(`${what} (${countInWords(this.spikes)})`);
-    if (this.#inRow < halt) return;
-    const inRow = this.#inRow;
-    this.#inRow = 0;
-    throw new EspalierError("LOSS_SPIKES", `${inRow === 1 ? "" : `${inRow} spikes in a row; `}${what}`, {
-      fix:
-        "lower the learning rate, clip gradients by optim.clipByGlobalNorm, look at the batches that came then, and go " +
-        `on from the last checkpoint; \`halt\` of ${name} says how many are borne`,
-      update,
-    });
-  }
-
-  /** Spikes that `onSpike` has not been called for yet; it is called for these now. */
-  take(): readonly LossSpike[] {
-    return this.#untold.splice(0);
-  }
-
-  clear(): void {
-    this.setState({ losses: new Float64Array(), spikes: 0, notFinite: 0, inRow: 0, untold: [] });
-  }
-
-  getState(): StateTree {
-    const { spikes, notFinite } = this;
-    const untold = this.#untold.map((spike) => ({ ...spike }));
-    return { losses: Float64Array.from(this.#losses), spikes, notFinite, inRow: this.#inRow, untold };
-  }
-
-  setState(state: StateTree): void {
-    const { losses, spikes, notFinite, inRow, untold } = (state ?? {}) as Partial<SavedLosses>;
-    if (
-      !(losses instanceof Float64Array) ||
-      spikes === undefined ||
-      notFinite === undefined ||
-      inRow === undefined ||
-      !Array.isArray(untold)
-    )
-      throw new EspalierError("STATE_INVALID", "this is not the state of a loss-spike detector", {
-        fix: "restore what a lossSpikeDetector gave",
-      });
-    // A narrower window than before takes the newest.
-    this.#losses = [...losses].slice(-this.#settings.window);
-    this.spikes = spikes;
-    this.notFinite = notFinite;
-    this.#inRow = inRow;
-    this.#untold = [...untold];
-  }
+  const count = ++record.spikes;
+  const inRow = ++record.inRow;
+  if (onSpike) record.untold.push({ update, batch, loss, median, limit, count });
+  const what =
+    `${value} ${numberText(loss)} in update ${update} is above ${numberText(limit)}: ` +
+    `the median of the last ${window} is ${numberText(median)}`;
+  if (isWorthSaying(count)) warn(`${what} (${countInWords(count)})`);
+  if (inRow < halt) return;
+  record.inRow = 0;
+  throw new EspalierError("LOSS_SPIKES", `${inRow === 1 ? "" : `${inRow} spikes in a row; `}${what}`, {
+    fix:
+      "lower the learning rate, clip gradients by optim.clipByGlobalNorm, look at the batches that came then, and go " +
+      `on from the last checkpoint; \`halt\` of ${name} says how many are borne`,
+    update,
+  });
 }
 
 /** Differences from the median that are too small to be anything. */
@@ -216,7 +165,7 @@ const smallest = 1e-6;
  * noise around 0 is four standard deviations.
  */
 export function limitOf(
-  losses: readonly number[],
+  losses: Float64Array,
   factor: number,
 ): { readonly median: number; readonly limit: number } {
   const median = medianOf(losses);
@@ -225,8 +174,8 @@ export function limitOf(
   return { median, limit: median + (factor - 1) * Math.max(Math.abs(median), spread, smallest) };
 }
 
-function medianOf(numbers: readonly number[]): number {
-  const sorted = Float64Array.from(numbers).sort();
+function medianOf(numbers: Float64Array): number {
+  const sorted = numbers.toSorted();
   const middle = sorted.length >> 1;
   const upper = sorted[middle] as number;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] as number) + upper) / 2;

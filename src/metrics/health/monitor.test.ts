@@ -80,8 +80,8 @@ describe("a watch of rows", () => {
     watch.look(context, () => undefined);
     await watch.settle();
     expect(rows).toEqual([
-      { update: 23, batch: 6, skipped: 0, numbers: [1, 2, 5] },
-      { update: 26, batch: 7, skipped: 2, numbers: [3, 4, 6] },
+      { update: 23, batch: 6, skipped: 0, applied: true, numbers: [1, 2, 5] },
+      { update: 26, batch: 7, skipped: 2, applied: true, numbers: [3, 4, 6] },
     ]);
   });
 

@@ -1,12 +1,12 @@
 import { didYouMean, EspalierError, nextTurn } from "../../core/index.ts";
 import { read, type Tensor } from "../../engine/index.ts";
 import type { Slot } from "../../hooks/index.ts";
-import type { Stateful } from "../../state/index.ts";
+import type { StateTree } from "../../state/index.ts";
 import type { TrainerContext, TrainerHook } from "../../trainer/index.ts";
 import { declareMetric, type MetricDeclaration } from "../metric.ts";
 
-// What the gradient monitor and the loss-spike detector share: each judges every batch's values, in order, without
-// keeping the device waiting.
+// What the gradient monitor, the loss-spike detector and the rollback hook share: each judges every batch's values, in
+// order, without keeping the device waiting.
 //
 //   onBatchesEnd     have the call's values read when the next call is under way   RowWatch.look
 //   they are there   judge(row) for each batch; what it throws fails the run
@@ -31,6 +31,8 @@ export interface JudgedRow {
   readonly batch: number;
   /** Its updates that did not take effect, where the task leaves some out. */
   readonly skipped: number;
+  /** False where none of its updates took effect. */
+  readonly applied: boolean;
   /** The numbers it reported: one a metric, more where a metric has further axes. */
   readonly numbers: readonly number[];
 }
@@ -143,6 +145,7 @@ export class RowWatch {
             update,
             batch,
             skipped: took === undefined ? 0 : update - before(row) - took,
+            applied: took !== 0,
             numbers: tensors.flatMap((tensor, i) => rowOf(tensor, arrays[i] as ArrayLike<number>, row)),
           };
         };
@@ -175,39 +178,28 @@ function rowOf({ size, shape }: Tensor, array: ArrayLike<number>, row: number): 
 const crossed = ({ counters, since }: TrainerContext): boolean =>
   Math.floor(counters.batches / stride) > Math.floor((since?.batches ?? counters.batches - 1) / stride);
 
-/** All that a monitor knows of the rows it has judged. */
-export interface MonitorRecord extends Stateful {
-  /** Takes a row in. Throws where the run is to be halted. */
-  judge(row: JudgedRow, warn: (text: string) => void): void;
-  /** As for a run that has not begun. */
-  clear(): void;
-}
-
-/** Parts of a {@link monitorHook}. */
-export interface MonitorParts extends Pick<RowWatchOptions, "names" | "missing"> {
+/** Parts of a {@link monitorHook}. Its record is all that it knows of the rows it has judged: plain data, its state. */
+export interface MonitorParts<R extends object> extends Pick<RowWatchOptions, "names" | "missing"> {
   readonly name: string;
-  readonly record: MonitorRecord;
+  /** The record of a run that has not begun. */
+  begin(): R;
+  /** Takes a row in. Throws where the run is to be halted. */
+  judge(record: R, row: JudgedRow, warn: (text: string) => void): void;
   /** Logs what the record has. The context is that of the hook, also at the end. */
-  tell(context: TrainerContext): unknown;
+  tell(record: R, context: TrainerContext): unknown;
   /** Has it told of each call, and not every 32 batches. */
   readonly prompt?: boolean;
   /** A slot that `provide` fills: after each call where a hook reads it, and at the end. */
   readonly slot?: Slot;
-  provide?(context: TrainerContext): void;
+  provide?(record: R, context: TrainerContext): void;
 }
 
 /** A hook that judges every batch by its metrics. */
-export function monitorHook({
-  name,
-  record,
-  tell,
-  prompt,
-  slot,
-  provide,
-  ...watched
-}: MonitorParts): TrainerHook {
+export function monitorHook<R extends object>(parts: MonitorParts<R>): TrainerHook {
+  const { name, names, missing, begin, judge, tell, prompt, slot, provide } = parts;
+  const record = begin();
   let warn: (text: string) => void = () => undefined;
-  const watch = new RowWatch({ ...watched, judge: (row) => record.judge(row, warn) });
+  const watch = new RowWatch({ names, missing, judge: (row) => judge(record, row, warn) });
   let context: TrainerContext | undefined;
   const ending: TrainerHook = {
     name: `${name}.end`,
@@ -218,8 +210,8 @@ export function monitorHook({
       afterEvent(() => {
         watch.end();
         if (!context) return undefined;
-        provide?.(context);
-        return tell(context);
+        provide?.(record, context);
+        return tell(record, context);
       }),
   };
   return {
@@ -230,29 +222,43 @@ export function monitorHook({
       // no state to save: the error comes instead.
       getState: async () => {
         await watch.settle();
-        return record.getState();
+        return structuredClone(record) as StateTree;
       },
       setState: (state) => {
+        if (!isLike(state, begin()))
+          throw new EspalierError("STATE_INVALID", `this is not the state of the monitor "${name}"`, {
+            fix: "restore what the same monitor gave",
+          });
         watch.clear();
-        return record.setState(state);
+        Object.assign(record, structuredClone(state));
       },
     },
     onRegister: (host) => {
       warn = (text) => host.warn(`${name}: ${text}`);
       context = undefined;
       watch.clear();
-      record.clear();
+      Object.assign(record, begin());
     },
     onBatchesEnd: (given) => {
       context = given;
-      const told = watch.look(given, () => tell(given), prompt);
+      const told = watch.look(given, () => tell(record, given), prompt);
       if (!slot || !given.slots.isWanted(slot)) return told;
       // A failure of the judge is raised at the next event, as it is where nothing waits.
-      return Promise.all([told, watch.settle().catch(() => undefined)]).then(() => provide?.(given));
+      return Promise.all([told, watch.settle().catch(() => undefined)]).then(() => provide?.(record, given));
     },
     children: [ending],
   };
 }
+
+/** True where a value has the members of an example, each of the same kind. */
+const isLike = (value: StateTree, example: object): boolean =>
+  Object.entries(example).every(([name, member]) => kindOf(Object(value)[name]) === kindOf(member));
+
+const kindOf = (value: unknown): string => Object.prototype.toString.call(value);
+
+/** The last of some numbers, with another behind them. */
+export const newest = (numbers: Float64Array, next: number, most: number) =>
+  Float64Array.of(...numbers, next).slice(-most);
 
 /** The error about a metric that a monitor looks at and the task does not report. */
 export const metricMissing = (

@@ -6,12 +6,11 @@ import {
   resolveOptions,
   type Settings,
 } from "../../core/index.ts";
-import { read, type Tensor } from "../../engine/index.ts";
 import { type Counters, every } from "../../schedule/index.ts";
 import { copyState, type StateTree } from "../../state/index.ts";
 import { latestIntervention, type TrainerContext, type TrainerHook } from "../../trainer/index.ts";
 import { limitOf } from "./loss-spike-detector.ts";
-import { metricMissing } from "./monitor.ts";
+import { metricMissing, RowWatch } from "./monitor.ts";
 
 const isNames = (value: unknown): boolean =>
   Array.isArray(value) && value.every((name) => typeof name === "string");
@@ -71,19 +70,14 @@ export function rollbackHook(options: RollbackOptions = {}): TrainerHook {
   let warn: (text: string) => void = () => undefined;
   let nonFinite: () => Promise<Counters | undefined> = async () => undefined;
   const record = newRecord();
-  /** Losses of calls that have not been read, with the updates that took effect. */
-  let unread: { readonly tensors: readonly Tensor[]; readonly rows: number }[] = [];
-  const readLosses = async (): Promise<void> => {
-    const calls = unread;
-    unread = [];
-    const arrays = await read(calls.map(({ tensors }) => tensors));
-    for (const [call, { rows }] of calls.entries())
-      for (let row = 0; row < rows; row++) {
-        const [losses, applied] = arrays[call] as readonly ArrayLike<number>[];
-        // An update that was left out has done nothing.
-        if (Number(applied?.[row] ?? 1) !== 0) record.losses.push(Number(losses?.[row]));
-      }
-  };
+  const watch = new RowWatch({
+    names: [value],
+    missing: metricMissing("rollback hook", "name in `value` what the task reports"),
+    judge: ({ applied, numbers }) => {
+      // An update that was left out has done nothing.
+      if (applied) record.losses.push(numbers[0] as number);
+    },
+  });
 
   const accept = async ({ snapshot, interventions, counters }: TrainerContext): Promise<void> => {
     const { components } = await snapshot(interventions.learned);
@@ -113,7 +107,7 @@ export function rollbackHook(options: RollbackOptions = {}): TrainerHook {
   };
   const look = async (context: TrainerContext, atEnd: boolean): Promise<void> => {
     const first = await nonFinite();
-    await readLosses();
+    await watch.settle();
     const reason = reasonAgainst(settings, record, first);
     if (reason !== undefined) await undo(context, reason, atEnd);
     else if (!atEnd) await accept(context);
@@ -136,18 +130,18 @@ export function rollbackHook(options: RollbackOptions = {}): TrainerHook {
     provides: [latestIntervention],
     state: {
       getState: async () => {
-        await readLosses();
+        await watch.settle();
         return { ...record, losses: [...record.losses] };
       },
       setState: (state) => {
-        unread = [];
+        watch.clear();
         const saved = { ...newRecord(), ...(state as RollbackRecord) };
         Object.assign(record, saved, { losses: [...saved.losses] });
       },
     },
     onRegister: (host) => {
       warn = host.warn;
-      unread = [];
+      watch.clear();
       Object.assign(record, newRecord());
     },
     onTrainingStart: async (context) => {
@@ -156,14 +150,7 @@ export function rollbackHook(options: RollbackOptions = {}): TrainerHook {
       for (const rate of rates) context.interventions.scaleRamp(rate, record.scale);
       if (record.copies.length === 0) await accept(context);
     },
-    onBatchesEnd: ({ values, counters, since }) => {
-      // A call of rollouts alone reports other metrics.
-      if (!values || counters.batches === since?.batches) return;
-      const tensor = values.tensor(value);
-      if (!tensor) throw missing(value, values.names);
-      const { applied } = values;
-      unread.push({ tensors: applied ? [tensor, applied] : [tensor], rows: values.rows(value) });
-    },
+    onBatchesEnd: (context) => watch.look(context, () => undefined),
     children: [looking, ending],
   };
 }
@@ -212,7 +199,7 @@ function isBad(
 ): boolean {
   if (loss === undefined) return false;
   if (!Number.isFinite(loss)) return true;
-  return record.window.length === window && loss > limitOf(record.window, factor).limit;
+  return record.window.length === window && loss > limitOf(Float64Array.from(record.window), factor).limit;
 }
 
 const exhausted = (
@@ -226,5 +213,3 @@ const exhausted = (
     `${name}: after ${limit} rollbacks in a row, and with the rate x ${numberText(scale)}, ${reason}`,
     { fix: "check the data and the loss, begin with a lower rate, or raise `limit`", update: updates },
   );
-
-const missing = metricMissing("rollback hook", "name in `value` what the task reports");

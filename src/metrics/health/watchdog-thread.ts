@@ -157,8 +157,7 @@ function reportText(report: Omit<WatchdogReport, "text">): string {
 
 /** Writes a report to standard error and the file, and hands it to the main thread for when that is free. */
 function tell(report: WatchdogReport, file: string | undefined): void {
-  const { appendFileSync, mkdirSync, writeSync } = process.getBuiltinModule("node:fs");
-  const { dirname } = process.getBuiltinModule("node:path");
+  const { appendFileSync, writeSync } = process.getBuiltinModule("node:fs");
   const attempt = (write: () => void): void => {
     try {
       write();
@@ -168,11 +167,7 @@ function tell(report: WatchdogReport, file: string | undefined): void {
   };
   // Not process.stderr, which in a worker goes through the main thread.
   attempt(() => writeSync(2, report.text));
-  if (file !== undefined)
-    attempt(() => {
-      mkdirSync(dirname(file), { recursive: true });
-      appendFileSync(file, report.text);
-    });
+  if (file !== undefined) attempt(() => appendFileSync(file, report.text));
   process.getBuiltinModule("node:worker_threads").parentPort?.postMessage(report);
 }
 

@@ -33,6 +33,13 @@ describe("options of watchdogHook", () => {
   });
 });
 
+it("says where a file cannot be added to, also below /proc, and watches all the same", async () => {
+  const hook = watchdogHook({ deadlines: { any: 600 }, file: "/proc/none/watchdog.txt" });
+  const { outcome, warnings } = await simulate([hook], { batches: 1 });
+  expect(outcome).toBe("completed");
+  expect(warnings).toEqual([expect.stringContaining("cannot be added to /proc/none/watchdog.txt")]);
+});
+
 /** The marks of a run, with what other hooks and the task do in between. */
 async function marksOf(
   deadlines: WatchdogOptions["deadlines"],

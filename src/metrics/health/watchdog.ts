@@ -1,5 +1,6 @@
 import {
   badOption,
+  makeDirectory,
   messageOf,
   node,
   type Options,
@@ -163,6 +164,12 @@ function startWatching(
   warn: (text: string) => void,
 ): () => Promise<unknown> {
   const { isMainThread } = node.workerThreads;
+  try {
+    // Now, because the thread has nothing of ours, and Node's own way hangs in some places.
+    if (file !== undefined) makeDirectory(node.path.dirname(file));
+  } catch (cause) {
+    warn(`reports cannot be added to ${file}: ${messageOf(cause)}`);
+  }
   const data: WatchData = {
     board: board.shared,
     places,

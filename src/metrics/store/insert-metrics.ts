@@ -2,7 +2,7 @@ import { type Compilable, type CompiledQuery, type Kysely, type Selectable, sql 
 import { EspalierError } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { Tables } from "./database.ts";
-import { forms, jsonOf, storable } from "./stored-values.ts";
+import { bodyOf, columnOf, formOf, forms, identityOf, jsonOf, storable } from "./stored-values.ts";
 
 // Inserts records of a run, each once, in one transaction: `insertSteps` below, from top to bottom. SQLite does all of
 // it at once, Postgres waits for each answer. So the steps are a generator, which gives queries and gets their rows.
@@ -15,16 +15,6 @@ export interface InsertStep {
 
 /** Queries that are made one by one; each is answered with its rows. */
 export type InsertSteps<Result> = Generator<InsertStep, Result, readonly unknown[]>;
-
-/** Records and where they go: ids of their metrics, and blocks that may hold some of them already. */
-export interface NewRows {
-  readonly block: number;
-  readonly others: readonly number[];
-  /** The place of the first record; each takes one, inserted or not. */
-  readonly place: number;
-  readonly keys: readonly number[];
-  readonly records: readonly MetricRecord[];
-}
 
 /** Memory of a run that a store inserts into, so that it need not ask. */
 export interface RunMemory {
@@ -50,14 +40,31 @@ const [enough, most] = [500, 8000];
 /** Rows that are summarized at once, and values of a metric in a span. */
 const [partRows, spanPoints] = [32_000, 64];
 
-/**
- * A function that gives the steps of an insert. They end with what is to be called once the transaction is over. Each
- * database adds the rows in its own way; Postgres locks the head, so that writers of a run take turns.
- */
+/** What differs from database to database. */
+export interface InsertWords {
+  /** Locks the head, so that writers of a run take turns. */
+  readonly lock: boolean;
+  /** The table of rows. */
+  readonly table: string;
+  /** The parameter of this index. */
+  readonly parameter: (index: number) => string;
+}
+
+/** Rows a statement: more are no faster, as measured. */
+const together = 50;
+
+/** A function that gives the steps of an insert. They end with what is to be called once the transaction is over. */
 export function metricInserter(
   tables: Kysely<Tables>,
-  { lock, addRows }: { readonly lock: boolean; addRows(rows: NewRows): InsertSteps<void> },
+  { lock, table, parameter }: InsertWords,
 ): (id: string, records: readonly MetricRecord[], memory: RunMemory) => InsertSteps<() => void> {
+  const insertOf = (rows: number): string => {
+    const row = (nth: number) =>
+      columns.map((_, index) => parameter(nth * columns.length + index)).join(", ");
+    const values = Array.from({ length: rows }, (_, nth) => `(${row(nth)})`).join(", ");
+    return `insert into ${table} (${columns.join(", ")}) values ${values} on conflict do nothing`;
+  };
+  const insertAll = insertOf(together);
   let advance: string | undefined;
   const headOf = (id: string) => {
     const ofRun = tables.selectFrom("runs").select("number").where("id", "=", id);
@@ -111,7 +118,23 @@ export function metricInserter(
     // What is later than all that is sealed is in no sealed block.
     const mayBeSealed = sealedWall !== null && from <= sealedWall;
     const others = mayBeSealed ? yield* sealedBlocks(run, from, to) : [];
-    yield* addRows({ block, others, place: places + 1, keys, records });
+    const filed = others.length > 0 ? yield* filedIn(others, records) : undefined;
+    const cells: (string | number | null)[] = [];
+    for (let index = 0; index < records.length; index++) {
+      const record = records[index] as MetricRecord;
+      const { wall, value, step, count, notFinite } = record;
+      const key = keys[index] as number;
+      const body = bodyOf(value);
+      const identity = identityOf(record, body);
+      if (filed?.has(`${key} ${step} ${identity}`)) continue;
+      const own = [columnOf(value), count, identity, formOf(value), notFinite, body] as const;
+      // Each record takes a place, inserted or not.
+      if (cells.push(block, places + 1 + index, wall, key, step, ...own) < together * columns.length)
+        continue;
+      yield { sql: insertAll, parameters: cells };
+      cells.length = 0;
+    }
+    if (cells.length > 0) yield { sql: insertOf(cells.length / columns.length), parameters: cells };
     const isFurther = furthest.counters.steps >= memory.steps;
     const next = {
       places: places + records.length,
@@ -158,6 +181,18 @@ export function metricInserter(
     return (yield* ask(sealed)).map((block) => block.id);
   }
 
+  /** Rows that some blocks hold at the steps of these records. */
+  function* filedIn(blocks: readonly number[], records: readonly MetricRecord[]): InsertSteps<Set<string>> {
+    let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const { step } of records) [first, last] = [Math.min(first, step), Math.max(last, step)];
+    const rows = tables
+      .selectFrom("metrics")
+      .select(["key", "step", "identity"])
+      .where("block", "in", blocks);
+    const found = yield* ask(rows.where("step", ">=", first).where("step", "<=", last));
+    return new Set(found.map(({ key, step, identity }) => `${key} ${step} ${identity}`));
+  }
+
   /**
    * Summarizes the blocks of a part, those after `after` up to `part`, in groups, so that each metric has about 64 values
    * in a group.
@@ -175,6 +210,11 @@ export function metricInserter(
     yield* ask(tables.insertInto("metric_parts").values({ run, part }));
   }
 }
+
+const columns = [
+  ...["block", "place", "wall", "key", "step", "value", "count"],
+  ...["identity", "form", "not_finite", "body"],
+];
 
 type Part = Readonly<Record<"run" | "after" | "part" | "rows", number>>;
 

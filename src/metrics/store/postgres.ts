@@ -2,8 +2,7 @@ import { CompiledQuery, Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import { EspalierError } from "../../core/index.ts";
 import type { Database, Tables } from "./database.ts";
-import { type InsertSteps, metricInserter, type NewRows } from "./insert-metrics.ts";
-import { bodyOf, columnOf, formOf, identityOf } from "./stored-values.ts";
+import { metricInserter } from "./insert-metrics.ts";
 
 // The store in a Postgres database, through a pool of connections.
 
@@ -29,7 +28,8 @@ export function openPostgres(url: string): Database {
   pool.on("error", () => undefined);
   pool.on("connect", (client) => void client.on("error", () => undefined));
   const tables = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
-  const stepsOf = metricInserter(tables, { lock: true, addRows });
+  const table = `${schema}.metrics`;
+  const stepsOf = metricInserter(tables, { lock: true, table, parameter: (index) => `$${index + 1}` });
   return {
     kind: "postgres",
     location,
@@ -68,57 +68,6 @@ export function openPostgres(url: string): Database {
     close: () => tables.destroy(),
   };
 }
-
-/** Columns of `metrics` that differ from row to row, with their types. */
-const columns = {
-  place: "bigint",
-  key: "bigint",
-  step: "float8",
-  identity: "bigint",
-  wall: "float8",
-  value: "float8",
-  form: "bigint",
-  body: "text",
-  count: "bigint",
-  not_finite: "bigint",
-} as const;
-const names = Object.keys(columns);
-const lists = Object.values(columns)
-  .map((type, index) => `$${index + 2}::${type}[]`)
-  .join(", ");
-
-/** Rows a statement: a text of some megabytes at most. */
-const together = 10_000;
-
-/** All rows as one list a column, but for those that are there already: in this block, or in one of the others. */
-const insertRows = `insert into espalier.metrics (block, ${names.join(", ")})
-  select $1::bigint, n.* from unnest(${lists}) as n (${names.join(", ")})
-  where not exists (
-    select 1 from espalier.metrics o
-    where o.block = any ($${names.length + 2}::bigint[]) and o.key = n.key and o.step = n.step
-      and o.identity = n.identity)
-  order by n.place on conflict do nothing`;
-
-/** Inserts rows, some thousand at a time. */
-function* addRows({ block, others, place, keys, records }: NewRows): InsertSteps<void> {
-  for (let from = 0; from < records.length; from += together) {
-    const lists: (number | string | null)[][] = names.map(() => []);
-    for (const [index, record] of records.slice(from, from + together).entries()) {
-      const { value, step, wall, count, notFinite } = record;
-      const body = bodyOf(value);
-      const row = [place + from + index, keys[from + index] as number, step, identityOf(record, body), wall];
-      [...row, columnOf(value), formOf(value), body, count, notFinite].forEach((part, column) =>
-        lists[column]?.push(part),
-      );
-    }
-    const texts = lists.map((list, column) => (names[column] === "body" ? list : arrayText(list)));
-    yield { sql: insertRows, parameters: [block, ...texts, arrayText(others)] };
-  }
-}
-
-/** A list of numbers as Postgres writes it, which is faster than letting pg quote each. */
-const arrayText = (list: readonly (number | string | null)[]): string =>
-  `{${list.map((part) => (part === null ? "NULL" : String(part))).join(",")}}`;
 
 /** Counts and places are numbers: they stay below 2 ** 53. */
 const parserOf = ((oid: number, format?: "text") =>

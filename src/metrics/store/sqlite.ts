@@ -13,14 +13,7 @@ import {
 import { EspalierError, makeDirectory, node } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
 import { type Database, patiently, type Tables } from "./database.ts";
-import {
-  type InsertStep,
-  type InsertSteps,
-  metricInserter,
-  type NewRows,
-  type RunMemory,
-} from "./insert-metrics.ts";
-import { bodyOf, columnOf, formOf, identityOf } from "./stored-values.ts";
+import { type InsertStep, metricInserter, type RunMemory } from "./insert-metrics.ts";
 
 // The store in a SQLite file. One connection does everything: queries through kysely, and inserts of metrics at once,
 // without waiting for anything, so that they are in the file when the call returns.
@@ -111,7 +104,8 @@ function metricsInserter(
   statements: Statements,
   tables: Kysely<Tables>,
 ): (id: string, records: readonly MetricRecord[], memory: RunMemory) => void {
-  const stepsOf = metricInserter(tables, { lock: false, addRows });
+  // Parameters without numbers: SQLite would look up those that have one in a list.
+  const stepsOf = metricInserter(tables, { lock: false, table: "metrics", parameter: () => "?" });
   return (id, records, memory) => {
     statements("begin immediate").run();
     let step: IteratorResult<InsertStep, () => void>;
@@ -119,7 +113,7 @@ function metricsInserter(
       const steps = stepsOf(id, records, memory);
       for (step = steps.next(); !step.done; ) {
         const { sql, parameters } = step.value;
-        step = steps.next(statements(sql).all(...parameters));
+        step = steps.next(statements(sql).all(...parameters.map(bindable)));
       }
       statements("commit").run();
     } catch (error) {
@@ -128,60 +122,6 @@ function metricsInserter(
     }
     step.value();
   };
-}
-
-/** Rows a statement: more are no faster, as measured. */
-const together = 50;
-
-const names = "block, place, wall, key, step, value, count, identity, form, not_finite, body";
-const width = names.split(", ").length;
-const row = `(${Array(width).fill("?").join(", ")})`;
-/** Parameters without numbers: SQLite would look up those that have one in a list. */
-const insertOf = (rows: number): string =>
-  `insert into metrics (${names}) values ${Array(rows).fill(row).join(", ")} on conflict do nothing`;
-const insertAll = insertOf(together);
-const exists = "select 1 from metrics where block = ? and key = ? and step = ? and identity = ?";
-
-/** Inserts the rows of records, but for those that are there already: in this block, or in one of the `others`. */
-function* addRows({ block, others, place, keys, records }: NewRows): InsertSteps<void> {
-  const cells: unknown[] = [];
-  for (let index = 0; index < records.length; index++) {
-    const record = records[index] as MetricRecord;
-    const { wall, value, step, count, notFinite } = record;
-    const key = keys[index];
-    const body = bodyOf(value);
-    const identity = identityOf(record, body);
-    if (others.length > 0 && (yield* isFiled(others, key, step, identity))) continue;
-    const column = bindable(columnOf(value));
-    cells.push(
-      block,
-      place + index,
-      wall,
-      key,
-      step,
-      column,
-      count,
-      identity,
-      formOf(value),
-      notFinite,
-      body,
-    );
-    if (cells.length < together * width) continue;
-    yield { sql: insertAll, parameters: cells };
-    cells.length = 0;
-  }
-  if (cells.length > 0) yield { sql: insertOf(cells.length / width), parameters: cells };
-}
-
-function* isFiled(
-  others: readonly number[],
-  key: number | undefined,
-  step: number,
-  identity: number,
-): InsertSteps<boolean> {
-  for (const other of others)
-    if ((yield { sql: exists, parameters: [other, key, step, identity] }).length > 0) return true;
-  return false;
 }
 
 /** Numbers below it are taken for 0 by the binding, which rounds what is that near to a whole number. */

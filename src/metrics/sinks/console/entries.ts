@@ -180,19 +180,19 @@ export function chooser({ important, limit, leftOut = [] }: ChooserOptions): Cho
     return standing;
   };
   return (entries) => {
-    const ranked = entries.flatMap((entry, order) => {
+    const ranked = entries.flatMap((entry) => {
       const { asked, rank } = standingOf(entry.record);
       if (asked === undefined && leftOut.includes(entry.record.category)) return [];
       const own = entry.late ? latest : rank;
-      return { entry, order, asked, rank: asked === undefined ? own : asked - important.length };
+      return { entry, asked, rank: asked === undefined ? own : asked - important.length };
     });
     const urgency = ({ entry, rank }: (typeof ranked)[number]): number =>
       entry.alarm !== undefined && rank > 0 ? 0.5 : rank;
     const room = Math.max(limit, ranked.filter(({ asked }) => asked !== undefined).length);
-    const chosen = ranked
-      .toSorted((a, b) => urgency(a) - urgency(b) || a.order - b.order)
-      .slice(0, room)
-      .sort((a, b) => a.rank - b.rank || a.order - b.order);
+    // Sorting keeps what is equal in its order.
+    const urgent = ranked.length > room && ranked.toSorted((a, b) => urgency(a) - urgency(b)).slice(0, room);
+    const chosen = urgent ? ranked.filter((each) => urgent.includes(each)) : ranked;
+    chosen.sort((a, b) => a.rank - b.rank);
     return { entries: chosen.map(({ entry }) => entry), more: ranked.length - chosen.length };
   };
 }
