@@ -160,7 +160,7 @@ export async function fileRun(store: StatsStore, id: string, more: object = {}):
 }
 
 /** Files a value of a metric. */
-export const fileValue = (
+export const fileValue = async (
   store: StatsStore,
   run: string,
   step: number,

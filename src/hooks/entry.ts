@@ -3,15 +3,15 @@ import type { Stateful, StateTree } from "../state/index.ts";
 import type { HookContext, HookSettings, HostContext } from "./hook.ts";
 import { type HostEvents, handlersOf, isStateful } from "./inspect.ts";
 import type { LogOutlet } from "./manager.ts";
+import type { Runner } from "./runner.ts";
 import type { SlotAccess, SlotBoard } from "./slots.ts";
 
 export type Handler = (context: HookContext) => unknown;
 
-/** Services of the manager that a hook uses through its context. */
+/** Parts of the manager that a hook uses through its context. */
 interface EntryServices {
-  log(entry: Entry, context: HookContext, values: object, category: string | undefined): void;
-  afterEvent(entry: Entry, event: string, work: () => unknown): void;
-  inBackground(entry: Entry, event: string, work: Promise<unknown>): void;
+  readonly log: LogOutlet;
+  readonly runner: Runner;
 }
 
 /** A registered hook and what the manager knows of it. */
@@ -27,8 +27,8 @@ export class Entry {
   enabled = true;
   /** Position in the plan. */
   order = 0;
-  /** The call in the background, while there is one. */
-  inFlight: Promise<void> | undefined;
+  /** What goes on in the background. */
+  readonly background = new PendingWork();
   /** Failures by event that did not stop the run: their number and the last cause. */
   readonly failures = new Map<string, { readonly count: number; readonly error: unknown }>();
   readonly #services: EntryServices;
@@ -65,22 +65,17 @@ export class Entry {
 
   /** A view of its own for a call in the background. */
   freshView(context: object, event: string): HookContext & { event: string } {
+    const { log, runner } = this.#services;
+    const own: Pick<HookContext, "slots" | "log" | "afterEvent" | "inBackground"> = {
+      slots: this.slots,
+      log: (values, category) => log.log(this.name, values, view.counters, category),
+      afterEvent: (work) => runner.afterEvent(this, view.event, work),
+      inBackground: (work) => runner.background.goOn(this, view.event, work),
+    };
     // Defined, not assigned: a host's context may be frozen or have getters of these names.
     const view = Object.create(context, {
+      ...Object.getOwnPropertyDescriptors(own),
       event: { value: event, writable: true, enumerable: true },
-      slots: { value: this.slots, enumerable: true },
-      log: {
-        value: (values: object, category?: string) => this.#services.log(this, view, values, category),
-        enumerable: true,
-      },
-      afterEvent: {
-        value: (work: () => unknown) => this.#services.afterEvent(this, view.event, work),
-        enumerable: true,
-      },
-      inBackground: {
-        value: (work: Promise<unknown>) => this.#services.inBackground(this, view.event, work),
-        enumerable: true,
-      },
     }) as HookContext & { event: string };
     return view;
   }
@@ -130,6 +125,30 @@ function componentOf(hook: HookSettings): Stateful | undefined {
 const copyOf = <T extends object>(state: T): T =>
   treeMap((leaf: unknown) => (ArrayBuffer.isView(leaf) ? structuredClone(leaf) : leaf), state);
 
+/** Asynchronous work to wait for later. */
+export class PendingWork {
+  #all: Promise<void> | undefined;
+
+  /** Resolves when all that was added so far is done; undefined where nothing is under way. Never rejects. */
+  get done(): Promise<void> | undefined {
+    return this.#all;
+  }
+
+  /** Failures go to `failed`. Anything but a promise is done already. */
+  add(work: unknown, failed: (cause: unknown) => void): void {
+    if (!(work instanceof Promise)) return;
+    const all: Promise<void> = Promise.all([this.#all, work.catch(failed)]).then(() => {
+      if (this.#all === all) this.#all = undefined;
+    });
+    this.#all = all;
+  }
+
+  /** Waits until nothing is under way. */
+  async settle(): Promise<void> {
+    while (this.#all !== undefined) await this.#all;
+  }
+}
+
 /** A registered hook with its children. */
 export interface Registration {
   readonly hook: HookSettings;
@@ -139,10 +158,8 @@ export interface Registration {
   readonly ready: HookSettings[];
 }
 
-export interface RegistrationParts extends HostEvents {
+export interface RegistrationParts extends HostEvents, EntryServices {
   readonly slots: SlotBoard;
-  readonly log: LogOutlet;
-  readonly work: Pick<EntryServices, "afterEvent" | "inBackground">;
 }
 
 /** Checks a hook and its children as they come in. */
@@ -151,15 +168,8 @@ export function registrationOf(
   parts: RegistrationParts,
   isTaken: (name: string) => boolean,
 ): Registration {
-  const { slots, log, work } = parts;
   const entries: Entry[] = [];
   const own = new Set<string>();
-  const services: EntryServices = {
-    log: (entry, context, values, category) =>
-      log.log(entry.name, values as Readonly<Record<string, unknown>>, context.counters, category),
-    afterEvent: (entry, event, given) => work.afterEvent(entry, event, given),
-    inBackground: (entry, event, given) => work.inBackground(entry, event, given),
-  };
   const walk = (each: HookSettings, above: readonly HookSettings[]): void => {
     const handlers = handlersOf(each, parts);
     if (own.has(each.name) || isTaken(each.name))
@@ -168,7 +178,7 @@ export function registrationOf(
       });
     own.add(each.name);
     if (handlers.size > 0 || each.state)
-      entries.push(new Entry(each, hook, handlers, slots.accessFor(each, above), services));
+      entries.push(new Entry(each, hook, handlers, parts.slots.accessFor(each, above), parts));
     for (const child of each.children ?? []) walk(child, [...above, each]);
   };
   walk(hook, []);

@@ -88,7 +88,6 @@ export class HookManager<E extends EventTable> {
       trace: this.#trace && ((host, decision) => this.#trace?.(placeOf(host) + decision)),
       changed: () => this.#registry.touch(),
     });
-    const { background } = runner;
     this.#runner = runner;
     this.#registry = new Registry({
       events: this.#events,
@@ -98,11 +97,7 @@ export class HookManager<E extends EventTable> {
       warn,
       observers,
       stepEvent: options.stepEvent ?? ["onStep", "onBatchEnd"].find((event) => this.#events.includes(event)),
-      failed: (failure) => background.keep(failure),
-      work: {
-        afterEvent: (entry, event, work) => runner.afterEvent(entry, event, work),
-        inBackground: (entry, event, work) => background.goOn(entry, event, work),
-      },
+      runner,
     });
   }
 

@@ -1,5 +1,12 @@
 import { type Clock, EspalierError } from "../core/index.ts";
-import { type Entry, family, type Registration, type RegistrationParts, registrationOf } from "./entry.ts";
+import {
+  type Entry,
+  family,
+  PendingWork,
+  type Registration,
+  type RegistrationParts,
+  registrationOf,
+} from "./entry.ts";
 import type { HookHost, HookSettings, UnregisterReason } from "./hook.ts";
 import type { Observers } from "./manager.ts";
 import { inOrder, type OrderEdge } from "./order.ts";
@@ -9,8 +16,6 @@ interface RegistryParts extends RegistrationParts {
   readonly clock: Clock;
   readonly warn: (text: string) => void;
   readonly observers: Observers;
-  /** Called with failures of set-ups and clean-ups that could not be raised at once. */
-  readonly failed: (failure: unknown) => void;
 }
 
 /** The registered hooks and the order in which they run. */
@@ -28,7 +33,7 @@ export class Registry {
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
-    this.lifecycle = new Lifecycle(hostOf(parts), parts.failed);
+    this.lifecycle = new Lifecycle(parts);
   }
 
   get hooks(): readonly HookSettings[] {
@@ -179,17 +184,10 @@ export class Registry {
   }
 }
 
-const hostOf = ({ clock, warn, log, observers }: RegistryParts): HookHost => ({
-  clock,
-  warn,
-  installLogger: (logger) => log.install(logger),
-  observe: (observer) => observers.add(observer),
-});
-
 /** Sets hooks up and cleans them up, each once. */
 class Lifecycle {
   readonly #host: HookHost;
-  /** Called with failures that could not be raised at once. */
+  /** Keeps failures that could not be raised at once. */
   readonly #failed: (failure: unknown) => void;
   readonly #setUps = new PendingWork();
   readonly #cleanUps = new PendingWork();
@@ -197,9 +195,14 @@ class Lifecycle {
   /** Clean-ups that wait for the event under way to end. */
   readonly #leaving: (() => void)[] = [];
 
-  constructor(host: HookHost, failed: (failure: unknown) => void) {
-    this.#host = host;
-    this.#failed = failed;
+  constructor({ clock, warn, log, observers, runner }: RegistryParts) {
+    this.#failed = (failed) => runner.background.keep(failed);
+    this.#host = {
+      clock,
+      warn,
+      installLogger: (logger) => log.install(logger),
+      observe: (observer) => observers.add(observer),
+    };
   }
 
   /** Set-ups that have not finished. No event runs before they have. */
@@ -246,7 +249,7 @@ class Lifecycle {
       }
     };
     const leave = (): void => {
-      const running = entries.flatMap(({ inFlight }) => inFlight ?? []);
+      const running = entries.flatMap(({ background }) => background.done ?? []);
       if (running.length === 0) clean();
       else this.#cleanUps.add(Promise.all(running).then(clean), failed);
     };
@@ -268,29 +271,5 @@ class Lifecycle {
   async settle(): Promise<void> {
     await this.#setUps.settle();
     await this.#cleanUps.settle();
-  }
-}
-
-/** Asynchronous work to wait for later. */
-class PendingWork {
-  #all: Promise<void> | undefined;
-
-  /** Resolves when all that was added so far is done; undefined where nothing is under way. Never rejects. */
-  get done(): Promise<void> | undefined {
-    return this.#all;
-  }
-
-  /** Failures go to `failed`. Anything but a promise is done already. */
-  add(work: unknown, failed: (cause: unknown) => void): void {
-    if (!(work instanceof Promise)) return;
-    const all: Promise<void> = Promise.all([this.#all, work.catch(failed)]).then(() => {
-      if (this.#all === all) this.#all = undefined;
-    });
-    this.#all = all;
-  }
-
-  /** Waits until nothing is under way. */
-  async settle(): Promise<void> {
-    while (this.#all !== undefined) await this.#all;
   }
 }

@@ -39,11 +39,7 @@ export class Runner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    this.background = new Background({
-      warn: parts.warn,
-      call: (entry, event, view) => this.#call(entry, event, view),
-      failed: (entry, event, cause) => this.#failed(entry, event, cause),
-    });
+    this.background = new Background(this, parts.warn);
   }
 
   /**
@@ -86,7 +82,7 @@ export class Runner {
         try {
           await work();
         } catch (cause) {
-          this.#failed(entry, event, cause);
+          this.failed(entry, event, cause);
         } finally {
           this.#took(entry, event, start);
         }
@@ -128,7 +124,7 @@ export class Runner {
       const explained = observers.deciding || trace !== undefined;
       if (!(explained ? this.#ask(entry, event, context) : entry.isDue(context, event))) return undefined;
     } catch (cause) {
-      return this.#failed(entry, event, cause);
+      return this.failed(entry, event, cause);
     }
     return this.call(entry, event, context);
   }
@@ -137,7 +133,7 @@ export class Runner {
   call(entry: Entry, event: string, context: HostContext): unknown {
     if (entry.hook.background)
       return this.background.launch(entry, event, context, entry.hook.background.reads);
-    return this.#call(entry, event, entry.viewOf(context, event));
+    return this.callNow(entry, event, entry.viewOf(context, event));
   }
 
   /** Asks a hook, once, and passes the decision to observers and to the trace. */
@@ -155,14 +151,15 @@ export class Runner {
     return found.runs;
   }
 
-  #call(entry: Entry, event: string, view: HookContext): unknown {
+  /** Calls a handler, timed. */
+  callNow(entry: Entry, event: string, view: HookContext): unknown {
     const start = this.#parts.clock.now();
     let result: unknown;
     try {
       result = (entry.handlers.get(event) as Handler).call(entry.hook, view);
     } catch (cause) {
       this.#took(entry, event, start);
-      return this.#failed(entry, event, cause);
+      return this.failed(entry, event, cause);
     }
     if (isThenable(result)) return this.#await(entry, event, result, start);
     this.#took(entry, event, start);
@@ -182,7 +179,7 @@ export class Runner {
       const settled = await result;
       return settled;
     } catch (cause) {
-      return this.#failed(entry, event, cause);
+      return this.failed(entry, event, cause);
     } finally {
       clearTimeout(timer);
       this.#took(entry, event, start);
@@ -197,7 +194,8 @@ export class Runner {
       this.#parts.warn(overBudget(entry, event, `took ${took.toFixed(1)} ms, more than its`));
   }
 
-  #failed(entry: Entry, event: string, cause: unknown): undefined {
+  /** Applies a hook's failure policy: throws where it stops the run. */
+  failed(entry: Entry, event: string, cause: unknown): undefined {
     const { hook } = entry;
     const what = failureText(hook, event, cause);
     const times = (entry.failures.get(event)?.count ?? 0) + 1;
@@ -229,22 +227,16 @@ function overBudget(entry: Entry, event: string, what: string): string {
   return `hook "${entry.name}" in ${event} ${what} ${budget}; run it less often, in the background, or raise timeBudget`;
 }
 
-interface BackgroundParts {
-  readonly warn: (text: string) => void;
-  /** Calls a hook's handler, timed. */
-  readonly call: (entry: Entry, event: string, view: HookContext) => unknown;
-  /** Applies a hook's failure policy: throws where it stops the run. */
-  readonly failed: (entry: Entry, event: string, cause: unknown) => undefined;
-}
-
 /** Work that does not hold the loop: one call per hook at a time, and failures kept until they can be raised. */
 class Background {
-  readonly #parts: BackgroundParts;
+  readonly #runner: Runner;
+  readonly #warn: (text: string) => void;
   /** Failures that have not been raised yet: of calls in the background, set-ups, clean-ups. */
   readonly #failures: unknown[] = [];
 
-  constructor(parts: BackgroundParts) {
-    this.#parts = parts;
+  constructor(runner: Runner, warn: (text: string) => void) {
+    this.#runner = runner;
+    this.#warn = warn;
   }
 
   /** Raises the first failure that has not been raised. */
@@ -259,17 +251,13 @@ class Background {
 
   /** See {@link HookContext.inBackground}. */
   goOn(entry: Entry, event: string, work: Promise<unknown>): void {
-    const settled = work.catch((cause: unknown) => {
+    entry.background.add(Promise.resolve(work), (cause) => {
       try {
-        this.#parts.failed(entry, event, cause);
+        this.#runner.failed(entry, event, cause);
       } catch (error) {
         this.keep(error);
       }
     });
-    const all = Promise.all([entry.inFlight, settled]).then(() => {
-      if (entry.inFlight === all) entry.inFlight = undefined;
-    });
-    entry.inFlight = all;
   }
 
   /** Starts a call that does not hold the loop. The one before must be done, so that there is one at a time. */
@@ -279,17 +267,14 @@ class Background {
         Object.create(context, Object.getOwnPropertyDescriptors(frozen)) as object,
         event,
       );
-      entry.inFlight = Promise.resolve()
-        .then(() => this.#parts.call(entry, event, view))
-        .catch((error: unknown) => this.keep(error))
-        .then(() => {
-          entry.inFlight = undefined;
-        });
+      const call = Promise.resolve().then(() => this.#runner.callNow(entry, event, view));
+      entry.background.add(call, (error) => this.keep(error));
     };
     const freeze = (): object | Promise<object> =>
       context.freeze?.(reads) ?? { counters: context.counters, since: context.since };
-    if (entry.inFlight)
-      return entry.inFlight
+    const before = entry.background.done;
+    if (before)
+      return before
         .then(() => this.raise())
         .then(freeze)
         .then(start);
@@ -301,14 +286,14 @@ class Background {
 
   /** Waits for hooks in the background. */
   async join(entries: readonly Entry[]): Promise<void> {
-    await Promise.all(entries.map(({ inFlight }) => inFlight));
+    await Promise.all(entries.map(({ background }) => background.done));
   }
 
   /** The same. Raises the first failure and warns of the others. */
   async settle(entries: readonly Entry[]): Promise<void> {
     await this.join(entries);
     const [first, ...others] = this.#failures.splice(0);
-    for (const error of others) this.#parts.warn(messageOf(error));
+    for (const error of others) this.#warn(messageOf(error));
     if (first !== undefined) throw first;
   }
 }

@@ -67,9 +67,8 @@ interface Held {
   /** The value before the event in which it was last set. */
   before: unknown;
   event: number;
-  saved: boolean;
-  /** The part of the value that is saved. */
-  toSave: () => unknown;
+  /** Undefined where the value was restored. */
+  slot: Slot | undefined;
 }
 
 /** Holds the shared values. Its state is the newest value of every saved slot. */
@@ -125,27 +124,24 @@ export class SlotBoard implements Stateful {
 
   set<T>(slot: Slot<T>, value: T): void {
     const held = this.#held.get(slot.name);
-    const toSave = (): unknown => (slot.save ? slot.save(value) : value);
-    if (!held) {
-      this.#held.set(slot.name, { value, before: undefined, event: this.#event, saved: slot.saved, toSave });
-      return;
-    }
-    if (held.event !== this.#event) held.before = held.value;
-    held.value = value;
-    held.event = this.#event;
-    held.toSave = toSave;
+    const before = held?.event === this.#event ? held.before : held?.value;
+    this.#held.set(slot.name, { value, before, event: this.#event, slot });
   }
 
   getState(): StateTree {
-    const saved = [...this.#held].filter(([, { saved, value }]) => saved && value !== undefined);
+    const saved = [...this.#held].filter(
+      ([, { slot, value }]) => slot?.saved !== false && value !== undefined,
+    );
     saved.sort(([a], [b]) => (a < b ? -1 : 1));
-    return Object.fromEntries(saved.map(([name, { toSave }]) => [name, toSave() as StateTree]));
+    return Object.fromEntries(
+      saved.map(([name, { slot, value }]) => [name, (slot?.save ? slot.save(value) : value) as StateTree]),
+    );
   }
 
   setState(state: StateTree): void {
     this.#held.clear();
     for (const [name, value] of Object.entries(state as Readonly<Record<string, StateTree>>))
-      this.#held.set(name, { value, before: value, event: -1, saved: true, toSave: () => value });
+      this.#held.set(name, { value, before: value, event: -1, slot: undefined });
   }
 }
 

@@ -118,15 +118,15 @@ export function controlHook(options: ControlHookOptions): TrainerHook {
 /** All that influences the future of the run. */
 type ControlMemory = {
   /** The last batch at whose end something was to be applied, and how many records were. */
-  readonly at: number | null;
-  readonly count: number;
+  at: number | null;
+  count: number;
   /** Values that were set, with the factor that the ramp was scaled by then. */
-  readonly ramps: Readonly<Record<string, { readonly value: number; readonly factor: number }>>;
+  readonly ramps: Record<string, { readonly value: number; readonly factor: number }>;
   /** Hooks that were enabled or disabled. */
-  readonly hooks: Readonly<Record<string, boolean>>;
+  readonly hooks: Record<string, boolean>;
 };
 
-const nothing: ControlMemory = { at: null, count: 0, ramps: {}, hooks: {} };
+const noMemory = (): ControlMemory => ({ at: null, count: 0, ramps: {}, hooks: {} });
 
 /** Milliseconds between two writes of the state: while the run trains, and while it is paused. */
 const freshFor = { running: 5000, paused: 1000 } as const;
@@ -138,7 +138,7 @@ class RunControl {
   readonly #settings: Settings<typeof table>;
   #clock: Clock = systemClock;
   #warn: (text: string) => void = () => undefined;
-  #memory = nothing;
+  #memory = noMemory();
   /** Requests that were read, in the order in which they are applied. */
   #waiting: ReadRequest[] = [];
   /** Records of the journal that the run has not come to yet. */
@@ -186,17 +186,17 @@ class RunControl {
       const { at, count, ramps, hooks } = this.#memory;
       // Where nothing was applied after this batch, nothing has to be told apart.
       const here = this.#context === undefined || at === this.#context.state.counters.batches;
-      return { ...(here ? { at, count } : { at: null, count: 0 }), ramps, hooks };
+      return structuredClone({ ...(here ? { at, count } : { at: null, count: 0 }), ramps, hooks });
     },
     setState: (state) => {
-      this.#memory = { ...nothing, ...(state as ControlMemory) };
+      this.#memory = { ...noMemory(), ...structuredClone(state as ControlMemory) };
     },
   };
 
   register(host: HookHost): void {
     this.#clock = this.#settings.clock ?? host.clock;
     this.#warn = (text) => host.warn(`${hookName}: ${text}`);
-    this.#memory = nothing;
+    this.#memory = noMemory();
     this.#context = undefined;
     this.#paused = false;
     this.#waiting = [];
@@ -282,10 +282,13 @@ class RunControl {
 
   /** A batch has ended after which there is something to apply. */
   reached(context: TrainerContext): void {
-    const { batches } = context.counters;
     // Now: a checkpoint of this event may be taken before what follows.
-    if (this.#memory.at !== batches) this.#memory = { ...this.#memory, at: batches, count: 0 };
+    this.#comeTo(context.counters.batches);
     context.afterEvent(() => this.#apply(context));
+  }
+
+  #comeTo(batches: number): void {
+    if (this.#memory.at !== batches) Object.assign(this.#memory, { at: batches, count: 0 });
   }
 
   async #apply(context: TrainerContext): Promise<void> {
@@ -329,7 +332,7 @@ class RunControl {
     try {
       if (problem !== undefined) throw new EspalierError("CONTROL_REFUSED", `this is no request: ${problem}`);
       message = await this.#act(request as ControlRequest, context);
-      this.#memory = { ...this.#memory, count: this.#memory.count + 1 };
+      this.#memory.count++;
     } catch (error) {
       outcome = "refused";
       message = textOf(error);
@@ -434,7 +437,7 @@ class RunControl {
             `the hooks are ${names.join(", ")}`,
           );
         }
-        this.#memory = { ...this.#memory, hooks: { ...this.#memory.hooks, [hook]: enabled } };
+        this.#memory.hooks[hook] = enabled;
         return `${hook} is ${enabled ? "enabled" : "disabled"}`;
       }
     }
@@ -455,12 +458,9 @@ class RunControl {
 
   #setRamp(ramp: string, value: number | null, { interventions }: TrainerContext): void {
     interventions.setRamp(ramp, value ?? undefined);
-    const { [ramp]: _, ...others } = this.#memory.ramps;
-    const factor = interventions.ramps()[ramp]?.factor ?? 1;
-    this.#memory = {
-      ...this.#memory,
-      ramps: value === null ? others : { ...others, [ramp]: { value, factor } },
-    };
+    const { ramps } = this.#memory;
+    delete ramps[ramp];
+    if (value !== null) ramps[ramp] = { value, factor: interventions.ramps()[ramp]?.factor ?? 1 };
   }
 
   /** False where there is no such hook. */
@@ -481,7 +481,8 @@ class RunControl {
       const [record, ...rest] = this.#pending as readonly [ControlRecord, ...ControlRecord[]];
       this.#pending = rest;
       if (record.outcome === "refused") continue;
-      this.#memory = { ...this.#memory, at: batches, count: this.#memory.count + 1 };
+      this.#memory.at = batches;
+      this.#memory.count++;
       await this.#repeat(record.request, context, atStart);
       this.#file(record, context);
     }
@@ -539,10 +540,7 @@ class RunControl {
     this.close();
     if (this.#files && (outcome === "completed" || outcome === "stopped")) {
       await this.#look(this.#files);
-      if (this.#waiting.length > 0) {
-        const { batches } = context.counters;
-        if (this.#memory.at !== batches) this.#memory = { ...this.#memory, at: batches, count: 0 };
-      }
+      if (this.#waiting.length > 0) this.#comeTo(context.counters.batches);
       for (const { file, request } of this.#waiting.splice(0))
         this.#record(file, { request, outcome: "refused", message: "the run has ended" }, context);
     }

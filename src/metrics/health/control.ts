@@ -145,6 +145,14 @@ export class ControlFiles {
     return { file, request, problem: printable(problem, 500) };
   }
 
+  /** Puts a request there, whole. */
+  put(request: ControlRequest): void {
+    const { fs, path } = node;
+    const beside = path.join(this.#requests, `.${request.id}.tmp`);
+    fs.writeFileSync(beside, JSON.stringify(request), { flag: "wx" });
+    fs.renameSync(beside, path.join(this.#requests, `${request.id}.json`));
+  }
+
   /** Removes a request that was answered. */
   remove(file: string): void {
     node.fs.rmSync(node.path.join(this.#requests, file), { force: true });
@@ -317,7 +325,6 @@ export function actionText(request: ControlRequest | UnreadableRequest): string 
  * run can do one with the code CONTROL_REFUSED.
  */
 export function putRequest(directory: string, given: unknown): ControlRequest {
-  const { fs, path } = node;
   const request = (isPlainObject(given) ? { ...given, at: Date.now() } : given) as ControlRequest;
   const problem = problemOf(request, request?.id);
   if (problem !== undefined)
@@ -325,11 +332,6 @@ export function putRequest(directory: string, given: unknown): ControlRequest {
       fix: 'write { action: "pause", id, who }, with an id of your own making',
     });
   checkAction(request);
-  const requests = path.join(directory, "control", "requests");
-  const [beside, file] = [`.${request.id}.tmp`, `${request.id}.json`].map((name) =>
-    path.join(requests, name),
-  );
-  fs.writeFileSync(beside as string, JSON.stringify(request), { flag: "wx" });
-  fs.renameSync(beside as string, file as string);
+  new ControlFiles(directory).put(request);
   return request;
 }

@@ -63,12 +63,17 @@ const part = <T extends OptionRows>(example: string) =>
     {},
   );
 
-interface RunNames {
-  readonly id?: string;
-  readonly name?: string;
-  readonly labels?: { readonly [name: string]: Json } | undefined;
-  readonly continues?: boolean | undefined;
-}
+const runOptions = {
+  id: option.made<string>(
+    "a text of letters, digits, - and _ only",
+    (value) => typeof value === "string" && /^[\w-]+$/.test(value),
+    {},
+  ),
+  name: option.text({}),
+  labels: option.object<{ readonly [name: string]: Json }>("an object of JSON values", [], {}),
+  continues: option.flag({}),
+};
+type RunNames = Options<typeof runOptions>;
 
 const hookOptions = {
   /** Gets everything; a function where the hook serves several runs, because a logger is closed with its run. */
@@ -89,19 +94,7 @@ const hookOptions = {
    * settings, by their names. One that `continues` the run of its id may do so from the
    * beginning, where that one ended before its first checkpoint.
    */
-  run: option.group<RunNames, { readonly default: RunNames }>(
-    {
-      id: option.made<string>(
-        "a text of letters, digits, - and _ only",
-        (value) => typeof value === "string" && /^[\w-]+$/.test(value),
-        {},
-      ),
-      name: option.text({}),
-      labels: option.object("an object of JSON values", [], {}),
-      continues: option.flag({}),
-    },
-    { default: {} },
-  ),
+  run: option.group<RunNames, { readonly default: RunNames }>(runOptions, { default: {} }),
   /** Logs metrics of every batch and rollout, and the ramps in use. Default: true. */
   batches: option.flag({ default: true }),
   /** Watches gradients: a `gradientMonitor` with these options comes with this hook. Default: false. */

@@ -1,7 +1,8 @@
 import { EspalierError } from "../../core/index.ts";
+import type { HookTiming } from "../../hooks/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo } from "../run-info.ts";
-import type { HookTimingRow, RunEventKind, RunEvents, StatsStore } from "../store/stats-store.ts";
+import type { RunEventKind, RunEvents, StatsStore } from "../store/stats-store.ts";
 
 /** What of a stats store a run writes to, in memory. As real ones do, it refuses what belongs to no run it knows. */
 export class MemoryStore {
@@ -9,7 +10,7 @@ export class MemoryStore {
   readonly endings: RunEnding[] = [];
   readonly records: MetricRecord[] = [];
   readonly events: { readonly kind: RunEventKind; readonly row: RunEvents[RunEventKind] }[] = [];
-  timings: readonly HookTimingRow[] = [];
+  timings: readonly HookTiming[] = [];
   /** Calls of `add` that fail. */
   failing = 0;
 
@@ -30,7 +31,7 @@ export class MemoryStore {
       if (this.failing-- > 0) throw new Error("not now");
       this.events.push(...rows.map((row) => ({ kind, row })));
     },
-    setHookTimings: async (run: string, rows: readonly HookTimingRow[]) => {
+    setHookTimings: async (run: string, rows: readonly HookTiming[]) => {
       this.#check(run);
       this.timings = rows;
     },

@@ -23,7 +23,7 @@ import {
   type SinkSummary,
 } from "../sinks/delivery/delivery.ts";
 import { clockOption, type Sink } from "../sinks/sink.ts";
-import { type Pending, type PendingRows, ReadQueue, type ReadTensor } from "./read-queue.ts";
+import { ReadQueue, type ReadTensor } from "./read-queue.ts";
 import { checkValue, type HostValue, kindOf, type LoggedValue, type Series, toValue } from "./series.ts";
 import { SinkRoute, Windows } from "./windows.ts";
 
@@ -134,10 +134,7 @@ export class Logger implements Stateful {
     this.#windows = new Windows([...metrics, ...healthMetrics, ...hookMetrics], clock, () =>
       this.#openUnnamed(),
     );
-    this.#reads = new ReadQueue(
-      (pending, read) => this.#accumulatePending(pending, read),
-      (error) => this.#countUnreadable(error),
-    );
+    this.#reads = new ReadQueue((error) => this.#countUnreadable(error));
     for (const sink of sinks) this.add(sink);
   }
 
@@ -276,7 +273,7 @@ export class Logger implements Stateful {
     const known = book.category(category);
     const isIdle = this.#reads.isEmpty;
     if (isIdle) this.#windows.advanceTo(counters);
-    let pending: { readonly series: Series[]; readonly values: (HostValue | Tensor)[] } | undefined;
+    const pending: { readonly series: Series; readonly value: HostValue | Tensor }[] = [];
     let firstError: unknown;
     for (const name in values) {
       try {
@@ -294,16 +291,26 @@ export class Logger implements Stateful {
           this.#windows.accumulate(series, value, counters);
           continue;
         }
-        pending ??= { series: [], values: [] };
-        pending.series.push(series);
         // The caller may reuse its array.
         const isArrayLike = typeof value === "object" && !(value instanceof Tensor);
-        pending.values.push(isArrayLike ? Array.from(value) : value);
+        pending.push({ series, value: isArrayLike ? Array.from(value) : value });
       } catch (error) {
         firstError ??= error;
       }
     }
-    if (pending) this.#reads.add({ ...pending, at: counters }, this.#windows.mayEnd(counters));
+    if (pending.length > 0) {
+      const accumulate = (read: ReadTensor): void => {
+        this.#windows.advanceTo(counters);
+        for (const { series, value } of pending) {
+          const numbers = value instanceof Tensor ? read(value) : value;
+          if (numbers === undefined) continue;
+          const isSingle = typeof numbers === "object" && value instanceof Tensor && value.size === 1;
+          this.#windows.accumulate(series, isSingle ? Number(numbers[0]) : numbers, counters);
+        }
+      };
+      const tensors = pending.map(({ value }) => value).filter(isTensor);
+      this.#reads.add(tensors, accumulate, this.#windows.mayEnd(counters));
+    }
     if (firstError !== undefined) throw firstError;
   }
 
@@ -318,42 +325,27 @@ export class Logger implements Stateful {
       checkValue(found, owner, kind);
       return found;
     });
-    const pending: PendingRows = { series, values: Object.values(values), at, rows, from, nanIsNone };
-    this.#reads.add(pending, this.#windows.mayEnd(at(rows - 1)));
-  }
-
-  /** Accumulates what waited for the device. */
-  #accumulatePending(pending: Pending, read: ReadTensor): void {
-    if ("rows" in pending) this.#accumulateRows(pending, read);
-    else {
-      this.#windows.advanceTo(pending.at);
-      pending.series.forEach((series, i) => {
-        const value = pending.values[i];
-        const numbers = value instanceof Tensor ? read(value) : value;
-        if (numbers === undefined) return;
-        const isSingle = typeof numbers === "object" && value instanceof Tensor && value.size === 1;
-        this.#windows.accumulate(series, isSingle ? Number(numbers[0]) : numbers, pending.at);
-      });
-    }
-  }
-
-  #accumulateRows({ series, values, at, rows, from, nanIsNone }: PendingRows, read: ReadTensor): void {
-    const stacks = values.map((value) => (value instanceof Tensor ? read(value) : value));
-    const sizes = values.map((value) =>
+    const given = Object.values(values);
+    const sizes = given.map((value) =>
       value instanceof Tensor && value.ndim > 1 ? value.size / (value.shape[0] ?? 1) : undefined,
     );
-    for (let row = from; row < from + rows; row++) {
-      const counters = at(row - from);
-      this.#windows.advanceTo(counters);
-      for (let i = 0; i < series.length; i++) {
-        const stack = stacks[i];
-        if (stack === undefined) continue;
-        const size = sizes[i];
-        const value = size === undefined ? Number(stack[row]) : stack.subarray(row * size, (row + 1) * size);
-        if (nanIsNone && Number.isNaN(value)) continue;
-        this.#windows.accumulate(series[i] as Series, value, counters); // One for each value.
+    const accumulate = (read: ReadTensor): void => {
+      const stacks = given.map((value) => (value instanceof Tensor ? read(value) : value));
+      for (let row = from; row < from + rows; row++) {
+        const counters = at(row - from);
+        this.#windows.advanceTo(counters);
+        for (let i = 0; i < series.length; i++) {
+          const stack = stacks[i];
+          if (stack === undefined) continue;
+          const size = sizes[i];
+          const value =
+            size === undefined ? Number(stack[row]) : stack.subarray(row * size, (row + 1) * size);
+          if (nanIsNone && Number.isNaN(value)) continue;
+          this.#windows.accumulate(series[i] as Series, value, counters); // One for each value.
+        }
       }
-    }
+    };
+    this.#reads.add(given.filter(isTensor), accumulate, this.#windows.mayEnd(at(rows - 1)));
   }
 
   #countersAt(step: number): Counters {
@@ -379,6 +371,8 @@ export class Logger implements Stateful {
     if (!this.#run) this.open({ id: "run", name: "run", startedAt: this.#clock.wall(), config: null });
   }
 }
+
+const isTensor = (value: unknown): value is Tensor => value instanceof Tensor;
 
 /** The logger under the name that document 004 gives it. */
 export { Logger as SmartLogger };

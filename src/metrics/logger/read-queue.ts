@@ -1,30 +1,13 @@
-import { type HostArray, read, Tensor } from "../../engine/index.ts";
-import type { Counters } from "../../schedule/index.ts";
-import type { HostValue, Series } from "./series.ts";
-
-/** Values of one call of `log`. */
-export interface PendingValues {
-  readonly series: readonly Series[];
-  readonly values: readonly (HostValue | Tensor)[];
-  readonly at: Counters;
-}
-
-/** Stacked values of one call of `logRows`: the first axis of each is the row. */
-export interface PendingRows {
-  readonly series: readonly Series[];
-  readonly values: readonly (Tensor | Float32Array)[];
-  readonly at: (row: number) => Counters;
-  readonly rows: number;
-  /** The first row. */
-  readonly from: number;
-  /** Rows that are NaN are left out. */
-  readonly nanIsNone: boolean;
-}
-
-export type Pending = PendingValues | PendingRows;
+import { type HostArray, read, type Tensor } from "../../engine/index.ts";
 
 /** The numbers of a tensor, undefined where it could not be read. */
 export type ReadTensor = (tensor: Tensor) => HostArray | undefined;
+
+/** Work that waits for tensors. */
+interface Waiting {
+  readonly tensors: readonly Tensor[];
+  readonly work: (read: ReadTensor) => void;
+}
 
 /** This many tensors are read at once, even where no window ends. */
 const mostTensors = 4096;
@@ -34,17 +17,12 @@ const mostTensors = 4096;
  * everything is accumulated as if the numbers had been there when they were logged.
  */
 export class ReadQueue {
-  #queue: (Pending | (() => void))[] = [];
+  #queue: Waiting[] = [];
   #tensors = 0;
   #draining: Promise<void> | undefined;
-  readonly #accumulate: (pending: Pending, read: ReadTensor) => void;
   readonly #unreadable: (error: unknown) => void;
 
-  constructor(
-    accumulate: (pending: Pending, read: ReadTensor) => void,
-    unreadable: (error: unknown) => void,
-  ) {
-    this.#accumulate = accumulate;
+  constructor(unreadable: (error: unknown) => void) {
     this.#unreadable = unreadable;
   }
 
@@ -56,23 +34,24 @@ export class ReadQueue {
     return this.#queue.length;
   }
 
-  add(pending: Pending, readNow: boolean): void {
-    this.#queue.push(pending);
-    for (const value of pending.values) if (value instanceof Tensor) this.#tensors++;
+  /** Does work when these tensors have been read and everything before it has been done. */
+  add(tensors: readonly Tensor[], work: Waiting["work"], readNow: boolean): void {
+    this.#queue.push({ tensors, work });
+    this.#tensors += tensors.length;
     if (readNow || this.#tensors >= mostTensors) void this.drain();
   }
 
-  /** Does something when everything before it has been accumulated. */
+  /** Does something when everything before it has been done. */
   afterwards(work: () => void): Promise<void> {
     if (this.isEmpty) {
       work();
       return Promise.resolve();
     }
-    this.#queue.push(work);
+    this.#queue.push({ tensors: [], work });
     return this.drain();
   }
 
-  /** Reads and accumulates everything. Never rejects. */
+  /** Reads everything and does all work. Never rejects. */
   drain(): Promise<void> {
     if (this.isEmpty) return Promise.resolve();
     this.#draining ??= this.#drain().finally(() => {
@@ -87,18 +66,12 @@ export class ReadQueue {
       this.#queue = [];
       this.#tensors = 0;
       const found = await this.#read(batch);
-      for (const each of batch)
-        if (typeof each === "function") each();
-        else this.#accumulate(each, (tensor) => found.get(tensor));
+      for (const { work } of batch) work((tensor) => found.get(tensor));
     }
   }
 
-  async #read(batch: readonly (Pending | (() => void))[]): Promise<Map<Tensor, HostArray>> {
-    const tensors = new Set<Tensor>();
-    for (const each of batch)
-      if (typeof each !== "function")
-        for (const value of each.values) if (value instanceof Tensor) tensors.add(value);
-    const all = [...tensors];
+  async #read(batch: readonly Waiting[]): Promise<Map<Tensor, HostArray>> {
+    const all = [...new Set(batch.flatMap(({ tensors }) => tensors))];
     const found = new Map<Tensor, HostArray>();
     try {
       for (const [i, array] of (await read(all)).entries()) found.set(all[i] as Tensor, array);

@@ -1,4 +1,3 @@
-import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { checkOptions, EspalierError, hex, node, type Options, option, sha256 } from "../../core/index.ts";
 import { isHistogram, isScalar, type MetricRecord } from "../record.ts";
@@ -228,7 +227,17 @@ async function serveMetrics(host: string, port: number, text: () => string): Pro
     idle?.destroy();
   });
   server.unref();
-  await listening(server, host, port);
+  try {
+    server.listen(port, host);
+    await node.events.once(server, "listening");
+  } catch (error) {
+    const cause = error as NodeJS.ErrnoException;
+    const why = cause.code === "EADDRINUSE" ? "is in use" : `cannot be had: ${cause.message}`;
+    throw new EspalierError("SINK_UNAVAILABLE", `prometheusSink: port ${port} of ${host} ${why}`, {
+      fix: "choose another port, or 0 for any that is free",
+      cause,
+    });
+  }
   // Nothing that goes wrong with a reader is the business of the run.
   server.on("error", () => undefined);
   const { address, family, port: given } = server.address() as AddressInfo;
@@ -240,23 +249,4 @@ async function serveMetrics(host: string, port: number, text: () => string): Pro
         server.closeAllConnections();
       }),
   };
-}
-
-function listening(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "is in use" : `cannot be had: ${cause.message}`;
-      const fix = "choose another port, or 0 for any that is free";
-      reject(
-        new EspalierError("SINK_UNAVAILABLE", `prometheusSink: port ${port} of ${host} ${why}`, {
-          fix,
-          cause,
-        }),
-      );
-    });
-    server.listen(port, host, () => {
-      server.removeAllListeners("error");
-      resolve();
-    });
-  });
 }

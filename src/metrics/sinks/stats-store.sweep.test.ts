@@ -20,19 +20,17 @@ sweepStores("the sink of a stats store", ({ kind, location, open, server }) => {
     /** A store whose calls are done, but whose answers are lost where they are to be. */
     const losing = async (place: string): Promise<StatsStore> => {
       const store = await open(await at(place));
-      const answer = (call: string): void => {
-        if (broken.get(place) !== call) return;
+      const answer = (call: string): undefined => {
+        if (broken.get(place) !== call) return undefined;
         broken.delete(place);
         throw new Error("the connection broke");
       };
       return {
         ...store,
         startRun: (run) => store.startRun(run).then(() => answer("open")),
-        addMetrics: (run, records) => store.addMetrics(run, records).then(() => answer("write")),
-        addMetricsNow: (run, records) => {
-          const filed = store.addMetricsNow?.(run, records) ?? false;
-          if (filed) answer("write");
-          return filed;
+        addMetrics: (run, records) => {
+          const filing = store.addMetrics(run, records);
+          return filing ? filing.then(() => answer("write")) : answer("write");
         },
       };
     };

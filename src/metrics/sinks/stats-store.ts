@@ -26,7 +26,7 @@ export function statsStoreSink(store: StatsStore, choice: SinkOptions = {}): Sin
       run = info;
     },
     // Synchronous where that is possible, so that nothing piles up during a long call of the task.
-    write: (records) => (store.addMetricsNow?.(id(), records) ? undefined : store.addMetrics(id(), records)),
+    write: (records) => store.addMetrics(id(), records),
     close: (ending) => store.endRun(id(), ending),
   };
 }

@@ -16,10 +16,8 @@ export interface Database {
   tableNames(): Promise<readonly string[]>;
   /** Within a transaction: no other process migrates until it ends, and names without a schema mean the store's. */
   beginMigration(transaction: Kysely<Tables>): Promise<void>;
-  /** Inserts records of a run in a transaction of its own. */
-  insertMetrics(run: string, records: readonly MetricRecord[], memory: RunMemory): Promise<void>;
-  /** The same without waiting. False where that cannot be done now. */
-  insertMetricsNow?(run: string, records: readonly MetricRecord[], memory: RunMemory): boolean;
+  /** Inserts records of a run in a transaction of its own, without waiting where that can be done now. */
+  insertMetrics(run: string, records: readonly MetricRecord[], memory: RunMemory): undefined | Promise<void>;
   /** True where an error means that another process is writing, so that it may be tried again. */
   isBusy(error: unknown): boolean;
   /** A failed operation in words that say what to do. */

@@ -1,7 +1,8 @@
 import type { Kysely } from "kysely";
 import type { Json } from "../../checkpoint/index.ts";
+import type { HookTiming } from "../../hooks/index.ts";
 import type { Tables } from "./database.ts";
-import type { DecisionRow, HookTimingRow, RunEventKind, RunEvents } from "./stats-store.ts";
+import type { DecisionRow, RunEventKind, RunEvents } from "./stats-store.ts";
 import { jsonOf, numbersOf, storable, textIdentity } from "./stored-values.ts";
 
 // Events of a run, decisions about its hooks, and how long its hooks took.
@@ -186,7 +187,7 @@ async function listDecisions(tables: Kysely<Tables>, run: number): Promise<reado
 export async function setTimings(
   tables: Kysely<Tables>,
   run: number,
-  rows: readonly HookTimingRow[],
+  rows: readonly HookTiming[],
 ): Promise<void> {
   for (const { hook, count, ...times } of rows) {
     const known = { count, ...mapTimes(times, real.cell) };
@@ -199,7 +200,7 @@ export async function setTimings(
 }
 
 /** The one that took longest in all first. */
-export async function listTimings(tables: Kysely<Tables>, run: number): Promise<readonly HookTimingRow[]> {
+export async function listTimings(tables: Kysely<Tables>, run: number): Promise<readonly HookTiming[]> {
   const found = await tables.selectFrom("hook_timings").selectAll().where("run", "=", run).execute();
   return found
     .map(({ hook, count, ...times }) => ({ hook, count, ...mapTimes(times, real.value) }))

@@ -127,10 +127,10 @@ export function metricInserter(
       const body = bodyOf(value);
       const identity = identityOf(record, body);
       if (filed?.has(`${key} ${step} ${identity}`)) continue;
-      const own = [columnOf(value), count, identity, formOf(value), notFinite, body] as const;
       // Each record takes a place, inserted or not.
-      if (cells.push(block, places + 1 + index, wall, key, step, ...own) < together * columns.length)
-        continue;
+      cells.push(block, places + 1 + index, wall, key, step);
+      cells.push(columnOf(value), count, identity, formOf(value), notFinite, body);
+      if (cells.length < together * columns.length) continue;
       yield { sql: insertAll, parameters: cells };
       cells.length = 0;
     }

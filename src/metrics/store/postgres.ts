@@ -1,7 +1,7 @@
 import { CompiledQuery, Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import { EspalierError } from "../../core/index.ts";
-import type { Database, Tables } from "./database.ts";
+import { type Database, patiently, type Tables } from "./database.ts";
 import { metricInserter } from "./insert-metrics.ts";
 
 // The store in a Postgres database, through a pool of connections.
@@ -54,7 +54,8 @@ export function openPostgres(url: string): Database {
       await sql`set local search_path to ${sql.id(schema)}`.execute(transaction);
     },
     async insertMetrics(run, records, memory) {
-      const remember = await tables.transaction().execute(async (transaction) => {
+      const insert = tables.transaction();
+      const work = async (transaction: Kysely<Tables>): Promise<() => void> => {
         const steps = stepsOf(run, records, memory);
         let step = steps.next();
         while (!step.done) {
@@ -62,7 +63,8 @@ export function openPostgres(url: string): Database {
           step = steps.next((await transaction.executeQuery(CompiledQuery.raw(sql, [...parameters]))).rows);
         }
         return step.value;
-      });
+      };
+      const remember = await patiently(isContended, () => insert.execute(work));
       remember();
     },
     close: () => tables.destroy(),

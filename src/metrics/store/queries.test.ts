@@ -13,7 +13,7 @@ it("what comes while it is read is not jumped over", async () => {
   const path = join(folder, "stats.db");
   const writer = await openStatsStore(path);
   await writer.startRun(aRun("a"));
-  const file = (from: number, to: number): Promise<void> =>
+  const file = async (from: number, to: number): Promise<void> =>
     writer.addMetrics(
       "a",
       Array.from({ length: to - from + 1 }, (_, index) => aRecord(from + index, 1)),

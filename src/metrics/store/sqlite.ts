@@ -75,18 +75,22 @@ function sqliteDatabase(
       return (await query.execute(tables)).rows.map(({ name }) => name);
     },
     beginMigration: async () => undefined,
-    async insertMetrics(run, records, memory) {
-      await turns.take();
-      try {
-        insert(run, records, memory);
-      } finally {
-        turns.giveBack();
-      }
-    },
-    insertMetricsNow(run, records, memory) {
-      if (turns.isTaken) return false;
-      insert(run, records, memory);
-      return true;
+    insertMetrics(run, records, memory) {
+      if (!turns.isTaken)
+        try {
+          insert(run, records, memory);
+          return undefined;
+        } catch (error) {
+          if (!isBusy(error)) throw error;
+        }
+      return patiently(isBusy, async () => {
+        await turns.take();
+        try {
+          insert(run, records, memory);
+        } finally {
+          turns.giveBack();
+        }
+      });
     },
     async close() {
       await turns.take();

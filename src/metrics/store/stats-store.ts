@@ -1,5 +1,6 @@
 import type { Json } from "../../checkpoint/index.ts";
 import { type Clock, EspalierError, node, systemClock } from "../../core/index.ts";
+import type { HookTiming } from "../../hooks/index.ts";
 import type { MetricRecord } from "../record.ts";
 import type { RunEnding, RunInfo } from "../run-info.ts";
 import type { Database } from "./database.ts";
@@ -9,7 +10,7 @@ import type { Database } from "./database.ts";
 //   openStatsStore(location)     opens the database (sqlite.ts, postgres.ts) and migrates its tables (database.ts)
 //   startRun, endRun             a row in runs; a resumed run removes what comes again        runs.ts
 //   mark, deleteRun              tags, whether it is archived; away with all of it            runs.ts
-//   addMetrics, addMetricsNow    rows in metrics, in blocks, each record once                 insert-metrics.ts
+//   addMetrics                   rows in metrics, in blocks, each record once                 insert-metrics.ts
 //   add, setHookTimings          events and decisions, each once                              events.ts
 //   series, latest, since, ...   queries                                                      queries.ts, runs.ts
 //
@@ -109,49 +110,37 @@ export interface MetricRow {
   readonly notFinite: number;
 }
 
-/** Scores of an evaluation. */
-export interface EvaluationRow {
+/** Something that happened in a run. */
+interface EventRow {
   readonly step: number;
+  /** Milliseconds since 1970. */
+  readonly wall: number;
+}
+/** Scores of an evaluation. */
+export interface EvaluationRow extends EventRow {
   readonly name: string;
   readonly scores: Readonly<Record<string, number>>;
-  readonly wall: number;
   /** The address of the checkpoint that was evaluated, where it was one and not the run itself. */
   readonly checkpoint?: string;
 }
 /** An episode that was evaluated. */
-export interface EpisodeRow {
-  readonly step: number;
+export interface EpisodeRow extends EventRow {
   readonly return: number;
   readonly length: number;
-  readonly wall: number;
   readonly info?: Json;
 }
 /** A recorded episode. */
-export interface ReplayRow {
-  readonly step: number;
+export interface ReplayRow extends EventRow {
   readonly path: string;
   readonly uri: string | undefined;
-  readonly wall: number;
 }
 /** A checkpoint that was saved. */
 export interface CheckpointRow extends ReplayRow {}
 /** A sign of life. */
-export interface HeartbeatRow {
-  readonly wall: number;
-  readonly step: number;
+export interface HeartbeatRow extends EventRow {
   readonly pid: number;
   readonly host: string;
   readonly phase: string;
-}
-/** How long the calls of a hook took. */
-export interface HookTimingRow {
-  readonly hook: string;
-  readonly count: number;
-  /** Milliseconds. */
-  readonly mean: number;
-  readonly p99: number;
-  readonly max: number;
-  readonly total: number;
 }
 /** A decision whether a hook runs at an event, over all occurrences in a row at which it was the same, for the same reason. */
 export interface DecisionRow {
@@ -164,9 +153,7 @@ export interface DecisionRow {
   readonly times: number;
 }
 /** A change of the run from outside: a hook was disabled, the run was stopped, a monitor halted it. */
-export interface InterventionRow {
-  readonly step: number;
-  readonly wall: number;
+export interface InterventionRow extends EventRow {
   readonly who: string;
   readonly what: string;
   readonly details?: Json;
@@ -238,14 +225,10 @@ export interface StatsStore {
   /**
    * Files records. The same record twice is filed once, whatever other records come with it, so that a call
    * that may have failed can be made again. Records are the same where all of them is: metric, step, value, count
-   * and the moment at which the window was closed. So two late values of one metric at one step are both kept.
+   * and the moment at which the window was closed. So two late values of one metric at one step are both kept. Undefined
+   * where they are filed already, as mostly in a SQLite file.
    */
-  addMetrics(run: string, records: readonly MetricRecord[]): Promise<void>;
-  /**
-   * The same at once, where that can be done without waiting, and whether it was done; where it was not, `addMetrics`
-   * will do. Throws as that one rejects. A SQLite file can, mostly.
-   */
-  addMetricsNow?(run: string, records: readonly MetricRecord[]): boolean;
+  addMetrics(run: string, records: readonly MetricRecord[]): undefined | Promise<void>;
   /**
    * Files events. One that an earlier call filed is not filed again; of events that are equal within a call, each is.
    * A decision that says the same as the newest of its hook and event extends that one, and changes nothing where that
@@ -253,7 +236,7 @@ export interface StatsStore {
    */
   add<K extends RunEventKind>(run: string, kind: K, rows: readonly RunEvents[K][]): Promise<void>;
   /** Replaces what was known of these hooks. */
-  setHookTimings(run: string, rows: readonly HookTimingRow[]): Promise<void>;
+  setHookTimings(run: string, rows: readonly HookTiming[]): Promise<void>;
 
   /** Newest first. */
   runs(choice?: { readonly limit?: number }): Promise<readonly RunRow[]>;
@@ -282,6 +265,6 @@ export interface StatsStore {
   list<K extends RunEventKind>(run: string, kind: K): Promise<readonly RunEvents[K][]>;
   /** How many there are of each kind. */
   counts(run: string): Promise<Readonly<Record<RunEventKind, number>>>;
-  hookTimings(run: string): Promise<readonly HookTimingRow[]>;
+  hookTimings(run: string): Promise<readonly HookTiming[]>;
   close(): Promise<void>;
 }

@@ -49,7 +49,6 @@ export function storeOn(database: Database, clock: Clock): StatsStore {
     memories.set(run, memory);
     return memory;
   };
-  const filing = "filing metrics";
 
   return {
     location,
@@ -65,19 +64,14 @@ export function storeOn(database: Database, clock: Clock): StatsStore {
       // A few at a time: other processes write meanwhile, and what a crash leaves behind goes the next time.
       while (await attempt("removing metrics", () => tables.transaction().execute(removeOrphans)));
     },
-    async addMetrics(run, records) {
-      check(filing);
-      if (records.length === 0) return;
-      await attempt(filing, () => database.insertMetrics(run, records, memoryOf(run)));
-    },
-    addMetricsNow(run, records) {
-      check(filing);
-      if (records.length === 0) return true;
+    addMetrics(run, records) {
+      const failed = (error: unknown) => Promise.reject(database.failure("filing metrics", error));
       try {
-        return database.insertMetricsNow?.(run, records, memoryOf(run)) ?? false;
+        check("filing metrics");
+        if (records.length === 0) return undefined;
+        return database.insertMetrics(run, records, memoryOf(run))?.catch(failed);
       } catch (error) {
-        if (database.isBusy(error)) return false;
-        throw database.failure(filing, error);
+        return failed(error);
       }
     },
     add: (run, kind, rows) =>

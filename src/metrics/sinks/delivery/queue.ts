@@ -20,9 +20,7 @@ export class RecordQueue {
   /** Records that may wait in memory. */
   readonly #bound: number;
   readonly #lost: (count: number, why: string) => void;
-  #memory: MetricRecord[] = [];
-  /** Index of the oldest in memory. */
-  #head = 0;
+  readonly #memory: MetricRecord[] = [];
   /** The batch that was taken and is not done: whole, or in parts where the sink refused it. */
   #parts: (readonly MetricRecord[])[] = [];
   /** Lines and bytes of the batch in the file, if it is there. */
@@ -40,7 +38,7 @@ export class RecordQueue {
 
   get inMemory(): number {
     const taken = this.#inFile ? 0 : this.#parts.reduce((sum, part) => sum + part.length, 0);
-    return this.#memory.length - this.#head + taken;
+    return this.#memory.length + taken;
   }
 
   get onDisk(): number {
@@ -53,11 +51,10 @@ export class RecordQueue {
 
   push(records: readonly MetricRecord[]): void {
     for (const record of records) this.#memory.push(record);
-    if (this.onDisk > 0 || this.#bypassMemory || this.#memory.length - this.#head > this.#bound)
-      this.toDisk();
-    const excess = this.#memory.length - this.#head - this.#bound;
+    if (this.onDisk > 0 || this.#bypassMemory || this.#memory.length > this.#bound) this.toDisk();
+    const excess = this.#memory.length - this.#bound;
     if (excess <= 0) return;
-    this.#forget(excess);
+    this.#memory.splice(0, excess);
     this.#lost(excess, this.#noDisk);
   }
 
@@ -79,10 +76,8 @@ export class RecordQueue {
         this.#parts = [batch.records];
         if (batch.records.length === 0) this.done();
       } else {
-        if (this.#memory.length === this.#head) return [];
-        const records = this.#memory.slice(this.#head, this.#head + most);
-        this.#forget(records.length);
-        this.hold(records);
+        if (this.#memory.length === 0) return [];
+        this.hold(this.#memory.splice(0, most));
       }
     }
     return this.#parts[0] ?? [];
@@ -118,10 +113,9 @@ export class RecordQueue {
         const records = this.#parts.flat();
         this.#inFile = { lines: records.length, bytes: this.spill.append(records) };
       }
-      while (this.#memory.length > this.#head) {
-        const block = this.#memory.slice(this.#head, this.#head + BLOCK);
-        this.spill.append(block);
-        this.#forget(block.length);
+      while (this.#memory.length > 0) {
+        this.spill.append(this.#memory.slice(0, BLOCK));
+        this.#memory.splice(0, BLOCK);
       }
     } catch (error) {
       this.#diskAgain = now + DISK_AGAIN;
@@ -133,17 +127,8 @@ export class RecordQueue {
   loseMemory(): void {
     const left = this.inMemory;
     if (!this.#inFile) this.#parts = [];
-    this.#memory = [];
-    this.#head = 0;
+    this.#memory.length = 0;
     if (left > 0) this.#lost(left, this.#noDisk);
-  }
-
-  /** Removes the oldest in memory. The array is cut now and then, so that the cost per record stays constant. */
-  #forget(records: number): void {
-    this.#head += records;
-    if (this.#head * 2 < this.#memory.length) return;
-    this.#memory = this.#memory.slice(this.#head);
-    this.#head = 0;
   }
 }
 

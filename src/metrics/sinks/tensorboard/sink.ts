@@ -81,9 +81,8 @@ class EventRuns {
   readonly #directory: string;
   readonly #wall: number;
   readonly #resumedAt: Counters | undefined;
-  /** Those that are open, by their axes. */
-  readonly #main = new Map<string, EventRun>();
-  readonly #late = new Map<string, EventRun>();
+  /** Those that are open, by their axes; late ones with a mark before it. */
+  readonly #runs = new Map<string, EventRun>();
 
   /** Creates a file in the directory itself, and wherever earlier processes wrote some. */
   constructor(files: SinkFiles, directory: string, wall: number, resumedAt: Counters | undefined) {
@@ -92,7 +91,7 @@ class EventRuns {
     this.#wall = wall;
     this.#resumedAt = resumedAt;
     try {
-      for (const axis of existingAxes(directory)) this.#run(axis, this.#main);
+      for (const axis of existingAxes(directory)) this.#run(axis);
     } catch (error) {
       this.close();
       throw error;
@@ -104,58 +103,51 @@ class EventRuns {
     this.#together(() => {
       for (const record of records) {
         const { axis, step } = record;
-        const main = this.#run(axis, this.#main);
+        const main = this.#run(axis);
         // Earlier processes may have filed values up to where the run goes on.
         const isLate = step <= (this.#resumedAt?.[axis] ?? NEVER) || main.isPast(record);
-        (isLate ? this.#run(axis, this.#late) : main).add(record);
+        (isLate ? this.#run(axis, LATE) : main).add(record);
       }
     });
   }
 
   /** Files an event that belongs to no metric, in the main run. */
   writeExtra(wall: number, write: (out: EventWriter) => void): void {
-    this.#together(() => this.#run("steps", this.#main).addExtra(wall, write));
+    this.#together(() => this.#run("steps").addExtra(wall, write));
   }
 
   close(): void {
-    for (const runs of [this.#main, this.#late]) {
-      for (const run of runs.values()) run.close();
-      runs.clear();
-    }
+    for (const run of this.#runs.values()) run.close();
+    this.#runs.clear();
   }
 
   #together(add: () => void): void {
-    const each = (act: (run: EventRun) => void): void => {
-      for (const runs of [this.#main, this.#late]) for (const run of runs.values()) act(run);
-    };
     try {
       add();
-      each((run) => run.stage());
+      for (const run of this.#runs.values()) run.stage();
     } catch (error) {
-      each((run) => run.drop());
+      for (const run of this.#runs.values()) run.drop();
       throw error;
     }
-    each((run) => run.commit());
+    for (const run of this.#runs.values()) run.commit();
   }
 
   /** The run of an axis; where it is new, that of its late values is opened too if earlier processes wrote some. */
-  #run(axis: string, runs: Map<string, EventRun>): EventRun {
-    const known = runs.get(axis);
+  #run(axis: string, late = ""): EventRun {
+    const name = late === "" ? axis : `${late}\0${axis}`;
+    const known = this.#runs.get(name);
     if (known) return known;
     const reached = this.#resumedAt?.[axis];
     // A new run voids everything; a resumed one what comes again; on an unknown axis nothing is void.
     const voidFrom = reached !== undefined ? Math.floor(reached) + 1 : this.#resumedAt ? undefined : 0;
-    const folder = (late: boolean): string => node.path.join(this.#directory, folderOf(axis, late));
-    const isLate = runs === this.#late;
-    const run = new EventRun(this.#files, folder(isLate), this.#wall, voidFrom);
-    runs.set(axis, run);
-    if (!isLate && eventFiles(folder(true)).length > 0) this.#run(axis, this.#late);
+    const ofAxis = axis === "steps" ? "" : `${BY}${encodeURIComponent(axis)}`;
+    const folder = node.path.join(this.#directory, ofAxis, late);
+    const run = new EventRun(this.#files, folder, this.#wall, voidFrom);
+    this.#runs.set(name, run);
+    if (late === "" && eventFiles(node.path.join(folder, LATE)).length > 0) this.#run(axis, LATE);
     return run;
   }
 }
-
-const folderOf = (axis: string, late: boolean): string =>
-  node.path.join(axis === "steps" ? "" : `${BY}${encodeURIComponent(axis)}`, late ? LATE : "");
 
 /** `steps`, and the axes that earlier processes wrote. */
 function existingAxes(directory: string): readonly string[] {

@@ -147,30 +147,25 @@ export function storedRecord(record: Buffer): StoredRecord {
   return { number, ...found };
 }
 
+/** What a message has of one field. */
+const partsOf = (message: Buffer, field: number) =>
+  [...readFields(message)].filter((part) => part.field === field);
+
 /** The text of a field; empty where there is none. */
-export function textOf(message: Buffer, field: number): string {
-  for (const part of readFields(message))
-    if (part.field === field && part.bytes) return part.bytes.toString();
-  return "";
-}
+export const textOf = (message: Buffer, field: number): string =>
+  partsOf(message, field)[0]?.bytes?.toString() ?? "";
 
 /** The time of a field, in milliseconds since 1970. */
 export function timeOf(message: Buffer, field: number): number | undefined {
-  for (const part of readFields(message)) {
-    if (part.field !== field || !part.bytes) continue;
-    const [seconds = 0, nanos = 0] = [1, 2].map(
-      (name) => [...readFields(part.bytes)].find((inner) => inner.field === name)?.number,
-    );
-    return seconds * 1000 + nanos / 1e6;
-  }
-  return undefined;
+  const time = partsOf(message, field)[0]?.bytes;
+  if (!time) return undefined;
+  const [seconds = 0, nanos = 0] = [1, 2].map((part) => partsOf(time, part)[0]?.number);
+  return seconds * 1000 + nanos / 1e6;
 }
 
 /** Names and JSON values of a history, as they stand. */
-export function itemsOf(history: Buffer): readonly (readonly [key: string, json: string])[] {
-  const found: [string, string][] = [];
-  for (const part of readFields(history))
-    if (part.field === items.items[0] && part.bytes)
-      found.push([textOf(part.bytes, item.nestedKey[0]), textOf(part.bytes, item.json[0])]);
-  return found;
-}
+export const itemsOf = (history: Buffer): readonly (readonly [key: string, json: string])[] =>
+  partsOf(history, items.items[0]).map(({ bytes = Buffer.alloc(0) }) => [
+    textOf(bytes, item.nestedKey[0]),
+    textOf(bytes, item.json[0]),
+  ]);
