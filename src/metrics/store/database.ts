@@ -25,6 +25,20 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** What a failure means: its code, what is said of the database, what to do. */
+export type Meaning = readonly [code: string, words: string, fix?: string];
+
+/** A failed operation in words that say what to do. */
+export function failureOf(
+  location: string,
+  what: string,
+  error: unknown,
+  [code, words, fix]: Meaning,
+): EspalierError {
+  if (error instanceof EspalierError) return error;
+  return new EspalierError(code, `${what}: ${location} ${words}`, { cause: error, ...(fix && { fix }) });
+}
+
 /** Milliseconds that others may keep a database for themselves. */
 const patience = 30_000;
 const [first, longest] = [1, 50];

@@ -1,7 +1,7 @@
 import { CompiledQuery, Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import { EspalierError } from "../../core/index.ts";
-import { type Database, patiently, type Tables } from "./database.ts";
+import { type Database, failureOf, type Meaning, patiently, type Tables } from "./database.ts";
 import { metricInserter } from "./insert-metrics.ts";
 
 // The store in a Postgres database, through a pool of connections.
@@ -114,38 +114,28 @@ const codeOf = (error: unknown): string => {
 /** True where another process was writing. */
 export const isContended = (error: unknown): boolean => contended.includes(codeOf(error));
 
-/** A failed operation on a server in words that say what to do, and never a password. */
-export function postgresFailure(location: string, what: string, error: unknown): EspalierError {
-  if (error instanceof EspalierError) return error;
+/** A failed operation on a server, never with a password. */
+export const postgresFailure = (location: string, what: string, error: unknown): EspalierError =>
+  failureOf(location, what, error, meaningOf(error));
+
+function meaningOf(error: unknown): Meaning {
   const code = codeOf(error);
   const message = error instanceof Error ? error.message || code : String(error);
-  const said = (name: string, words: string, fix?: string): EspalierError =>
-    new EspalierError(name, `${what}: ${location} ${words}`, { cause: error, ...(fix && { fix }) });
-  const family = code.slice(0, 2);
-  if (
-    gone.includes(code) ||
-    family === "08" ||
-    code.startsWith("57P") ||
-    code === "53300" ||
-    lost.test(message)
-  )
-    return said(
+  const isGone = gone.includes(code) || /^(08|57P|53300$)/.test(code) || lost.test(message);
+  if (isGone)
+    return [
       "STATS_UNAVAILABLE",
       `cannot be reached (${message || code})`,
       "start the server, or correct host and port in the URL",
-    );
-  if (family === "28")
-    return said(
-      "STATS_UNAVAILABLE",
-      `does not let us in (${message})`,
-      "correct user and password in the URL",
-    );
+    ];
+  if (code.startsWith("28"))
+    return ["STATS_UNAVAILABLE", `does not let us in (${message})`, "correct user and password in the URL"];
   if (code === "3D000")
-    return said("STATS_UNAVAILABLE", "does not exist", "create the database, or correct its name in the URL");
-  if (code === "53100") return said("STATS_FULL", "has no space left on its disk", "free space");
+    return ["STATS_UNAVAILABLE", "does not exist", "create the database, or correct its name in the URL"];
+  if (code === "53100") return ["STATS_FULL", "has no space left on its disk", "free space"];
   if (code === "42501" || code === "25006")
-    return said("STATS_UNWRITABLE", `may not be written to (${message})`, "grant the user its rights");
+    return ["STATS_UNWRITABLE", `may not be written to (${message})`, "grant the user its rights"];
   if (isContended(error))
-    return said("STATS_BUSY", `is kept by another process (${message})`, "end that process, or try again");
-  return said("STATS_FAILED", `failed: ${message}`);
+    return ["STATS_BUSY", `is kept by another process (${message})`, "end that process, or try again"];
+  return ["STATS_FAILED", `failed: ${message}`];
 }

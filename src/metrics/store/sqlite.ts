@@ -10,9 +10,9 @@ import {
   SqliteQueryCompiler,
   sql,
 } from "kysely";
-import { EspalierError, makeDirectory, node } from "../../core/index.ts";
+import { type EspalierError, makeDirectory, node } from "../../core/index.ts";
 import type { MetricRecord } from "../record.ts";
-import { type Database, patiently, type Tables } from "./database.ts";
+import { type Database, failureOf, type Meaning, patiently, type Tables } from "./database.ts";
 import { type InsertStep, metricInserter, type RunMemory } from "./insert-metrics.ts";
 
 // The store in a SQLite file. One connection does everything: queries through kysely, and inserts of metrics at once,
@@ -226,49 +226,45 @@ const [PERM, BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB] = [
 /** True where another process was writing. */
 export const isBusy = (error: unknown): boolean => [BUSY, LOCKED].includes(sqliteCode(error) ?? -1);
 
-/** A failed operation on a file in words that say what to do. */
-export function sqliteFailure(path: string, what: string, error: unknown): EspalierError {
-  if (error instanceof EspalierError) return error;
+/** A failed operation on a file. */
+export const sqliteFailure = (path: string, what: string, error: unknown): EspalierError =>
+  failureOf(path, what, error, meaningOf(error));
+
+function meaningOf(error: unknown): Meaning {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  const said = (name: string, words: string, fix?: string): EspalierError =>
-    new EspalierError(name, `${what}: ${path} ${words}`, { cause: error, ...(fix && { fix }) });
   switch (sqliteCode(error)) {
     case BUSY:
     case LOCKED:
-      return said(
+      return [
         "STATS_BUSY",
         "is kept by another process",
         "end that process, or give this run a file of its own",
-      );
+      ];
     case CORRUPT:
     case NOTADB:
-      return said(
+      return [
         "STATS_INVALID",
         `is not a stats store, or is damaged (${message})`,
         "name another file; this one is left as it is",
-      );
+      ];
     case FULL:
-      return said("STATS_FULL", "has no space left on its disk", "free space; what was filed is untouched");
+      return ["STATS_FULL", "has no space left on its disk", "free space; what was filed is untouched"];
     case PERM:
     case READONLY:
     case CANTOPEN:
-      return unwritable(said, message);
+      return unwritable(message);
     case IOERR:
-      return said("STATS_UNAVAILABLE", `cannot be read or written (${message})`, "look at its disk");
+      return ["STATS_UNAVAILABLE", `cannot be read or written (${message})`, "look at its disk"];
   }
   if (["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ENOENT", "ENAMETOOLONG"].includes(code))
-    return unwritable(said, code);
+    return unwritable(code);
   if (code === "ENOSPC" || code === "EDQUOT")
-    return said("STATS_FULL", "has no space left on its disk", "free space");
-  return said("STATS_FAILED", `failed: ${message}`);
+    return ["STATS_FULL", "has no space left on its disk", "free space"];
+  return ["STATS_FAILED", `failed: ${message}`];
 }
 
-const unwritable = (
-  said: (name: string, words: string, fix: string) => EspalierError,
-  why: string,
-): EspalierError =>
-  said(
-    "STATS_UNWRITABLE",
-    `cannot be written to (${why})`,
-    "give a file in a directory that can be written to",
-  );
+const unwritable = (why: string): Meaning => [
+  "STATS_UNWRITABLE",
+  `cannot be written to (${why})`,
+  "give a file in a directory that can be written to",
+];

@@ -278,8 +278,7 @@ export interface WandbSyncOutcome {
   readonly text: string;
 }
 
-/** As much of what it prints as is kept, and the lines of that which are told. */
-const mostCharacters = 8000;
+/** Of what it prints, the lines that are told. */
 const mostLines = 5;
 
 /**
@@ -287,42 +286,30 @@ const mostLines = 5;
  * stays until it is over.
  */
 function syncRun(directory: string): Promise<WandbSyncOutcome> {
+  const { execFile } = node.childProcess;
+  // On Windows commands of Python packages are scripts.
+  const options = { maxBuffer: Number.POSITIVE_INFINITY, shell: process.platform === "win32" };
   return new Promise((resolve) => {
-    const end = (outcome: WandbSyncOutcome["outcome"], code: number | null, said: string, text: string) =>
-      resolve({ directory, outcome, code, said, text: printableText(text) });
-    let printed = "";
-    const hear = (chunk: string): void => {
-      printed = (printed + chunk).slice(-mostCharacters);
-    };
-    const { spawn } = node.childProcess;
-    const child = spawn("wandb", ["sync", directory], {
-      stdio: ["ignore", "pipe", "pipe"],
-      // On Windows commands of Python packages are scripts.
-      shell: process.platform === "win32",
-    });
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", hear);
-    child.once("error", (error: NodeJS.ErrnoException) => {
-      const missing = error.code === "ENOENT";
-      const why = missing ? "there is no command wandb" : error.message;
-      const fix = missing ? "install it (pip install wandb) and" : "mend that and";
-      end(
-        missing ? "notFound" : "failed",
-        null,
-        "",
-        `wandb sync: ${why}\n  fix: ${fix} run: wandb sync ${directory}`,
-      );
-    });
-    child.once("close", (code, signal) => {
-      const said = printed.trim().split("\n").slice(-mostLines).join("\n");
-      if (code === 0) return end("sent", 0, said, `wandb sync: ${directory} is sent`);
-      const how = code === null ? `was ended by ${signal}` : `failed with exit code ${code}`;
+    const child = execFile("wandb", ["sync", directory], options, (error, stdout, stderr) => {
+      const said = `${stdout}${stderr}`.trim().split("\n").slice(-mostLines).join("\n");
+      const end = (outcome: WandbSyncOutcome["outcome"], code: number | null, text: string) =>
+        resolve({ directory, outcome, code, said, text: printableText(text) });
+      if (!error) return end("sent", 0, `wandb sync: ${directory} is sent`);
+      const { code, signal, message } = error;
+      // The name of an error of the system: it could not be started.
+      if (typeof code === "string") {
+        const [why, fix] =
+          code === "ENOENT"
+            ? ["there is no command wandb", "install it (pip install wandb)"]
+            : [message, "mend that"];
+        const text = `wandb sync: ${why}\n  fix: ${fix} and run: wandb sync ${directory}`;
+        return end(code === "ENOENT" ? "notFound" : "failed", null, text);
+      }
+      const how = typeof code === "number" ? `failed with exit code ${code}` : `was ended by ${signal}`;
       const lines = said === "" ? "" : `\n  ${said.replaceAll("\n", "\n  ")}`;
-      end(
-        "failed",
-        code,
-        said,
-        `wandb sync ${how}:${lines}\n  fix: mend that and run: wandb sync ${directory}`,
-      );
+      const text = `wandb sync ${how}:${lines}\n  fix: mend that and run: wandb sync ${directory}`;
+      return end("failed", code ?? null, text);
     });
+    child.stdin?.end();
   });
 }
