@@ -58,7 +58,8 @@ const NETWORK = ["node:http", "node:net"];
  */
 const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   // sha256 in plain JavaScript, for browsers.
-  core: ["node:crypto", "node:fs", "node:path", "@noble/hashes"], // files: makeDirectory of node.ts alone
+  // Files: makeDirectory of node.ts alone; threads: the port of thread-calls.ts.
+  core: ["node:crypto", "node:fs", "node:path", "node:worker_threads", "@noble/hashes"],
   engine: [...COMPUTING, ...FILES, ...PROCESSES, "koffi", "@jax-js/jax"],
   checkpoint: [...COMPUTING, ...FILES, ...PROCESSES, "@aws-sdk/client-s3"],
   metrics: [
@@ -71,7 +72,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   ],
   supervised: ["node:fs", "node:path", "node:url"],
   rl: [...COMPUTING, ...FILES, ...PROCESSES],
-  language: ["node:fs", "node:path", "node:url", "node:worker_threads"],
+  language: ["node:fs", "node:path", "node:url"],
   rollout: [...COMPUTING, ...FILES, ...PROCESSES],
   cluster: [
     ...[...COMPUTING, ...FILES, ...PROCESSES, ...NETWORK],

@@ -16,6 +16,7 @@
  */
 import {
   EspalierError,
+  inTime,
   nameWords,
   type Options,
   option,
@@ -587,7 +588,7 @@ export class ClusterLink implements WorkerLink {
     const { wait = false } = options;
     return this.#calls.during(options.signal, async (signal) => {
       if (signal.aborted) return undefined;
-      const opened = await unlessAborted(this.#open(), signal).catch((error: unknown) => {
+      const opened = await inTime(this.#open(), undefined, signal).catch((error: unknown) => {
         if (signal.aborted) return undefined;
         throw error;
       });
@@ -674,7 +675,7 @@ export class ClusterLink implements WorkerLink {
     return this.#calls.during(signal, (signal) => {
       const sent = this.#sending.then(() => this.#send(rollout, signal));
       this.#sending = sent.catch(() => undefined);
-      return unlessAborted(sent, signal);
+      return inTime(sent, undefined, signal);
     });
   }
 
@@ -887,14 +888,4 @@ class Incoming {
 function backOff(tries: number, salt: number): number {
   const most = Math.min(100 * 2 ** tries, 5000);
   return most * (0.75 + 0.25 * Math.abs(Math.sin(salt + 7 * tries)));
-}
-
-/** The work's result, or the signal's reason as soon as it is aborted; the work goes on then, unheard. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(signal.reason);
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

@@ -37,3 +37,33 @@ export function manualClock(startWall = 0): ManualClock {
     },
   };
 }
+
+/** Calls `then` when the signal is aborted, or now where it is. Gives the function that ends waiting for it. */
+export function onAbort(signal: AbortSignal | undefined, then: (reason: unknown) => void): () => void {
+  const abort = (): void => then(signal?.reason);
+  if (signal?.aborted) abort();
+  else signal?.addEventListener("abort", abort, { once: true });
+  return () => signal?.removeEventListener("abort", abort);
+}
+
+/** What {@link inTime} rejects with where the time is over. */
+export class Late extends Error {}
+
+/** The value of a promise; rejects with {@link Late}, or with the signal's reason. What comes later is ignored. */
+export function inTime<T>(
+  promise: T | Promise<T>,
+  timeout: number | undefined,
+  signal?: AbortSignal,
+): Promise<T> {
+  let settle = (): void => undefined;
+  const limit = new Promise<never>((_, reject) => {
+    const late = (): void => reject(new Late(`no answer in ${timeout} ms`));
+    const timer = timeout === undefined ? undefined : setTimeout(late, timeout);
+    const release = onAbort(signal, reject);
+    settle = () => {
+      clearTimeout(timer);
+      release();
+    };
+  });
+  return Promise.race([promise, limit]).finally(settle);
+}

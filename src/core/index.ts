@@ -17,4 +17,5 @@ export * from "./protobuf.ts";
 export { hex, nameWords, type Sha256, sha256 } from "./sha256.ts";
 export * from "./suggest.ts";
 export * from "./text.ts";
+export { answerCalls, ThreadCalls, type ThreadEnd } from "./thread-calls.ts";
 export * from "./tree.ts";

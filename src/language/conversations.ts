@@ -16,8 +16,10 @@ import {
   badOption,
   checkOptions,
   EspalierError,
+  inTime,
   type Options,
   option,
+  required,
   resolveOptions,
   type Settings,
   shown,
@@ -26,7 +28,7 @@ import { hostRandom, type Tensor } from "../engine/index.ts";
 import type { Params, Transformer } from "../nn/index.ts";
 import { type Generated, generate, type Prompt, roundUp, tokenizerRow } from "./generate.ts";
 import { encodeKnown, type TextProblem } from "./lessons.ts";
-import { abortSignal, failureText, inTime, milliseconds, required } from "./rewards.ts";
+import { abortSignal, failureText, milliseconds } from "./rewards.ts";
 
 const toolTable = {
   /** The text by which the model calls it. */

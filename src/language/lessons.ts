@@ -13,6 +13,8 @@ import {
   badOption,
   checkOptions,
   EspalierError,
+  inTime,
+  Late,
   nameWords,
   type Options,
   option,
@@ -22,7 +24,7 @@ import {
 import type { Tokenizer } from "../data/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { type EnvironmentRandom, SeededRandom } from "../rl/index.ts";
-import { abortSignal, failureText, inTime, Late, milliseconds, type TextReward } from "./rewards.ts";
+import { abortSignal, failureText, milliseconds, type TextReward } from "./rewards.ts";
 
 /** A question to a model. */
 export interface TextProblem {

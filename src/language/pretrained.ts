@@ -14,9 +14,8 @@ import {
   checkNames,
   didYouMean,
   EspalierError,
-  flatten,
   isPlainObject,
-  leafPaths,
+  leavesByPath,
   node,
   shown,
 } from "../core/index.ts";
@@ -407,11 +406,8 @@ function third({ data, shape }: Numbers, part: number): Numbers {
 }
 
 function checkComplete(path: string, model: Model, params: Params<Tensor>): void {
-  const types = (tree: Params<Tensor | Spec>): ReadonlyMap<string, string> => {
-    const leaves: unknown[] = [];
-    const names = leafPaths(flatten(tree, leaves));
-    return new Map((leaves as Spec[]).map(({ shape }, i) => [names[i] as string, `[${shape.join(", ")}]`]));
-  };
+  const types = (tree: Params<Tensor | Spec>): ReadonlyMap<string, string> =>
+    new Map(Array.from(leavesByPath<Spec>(tree), ([name, { shape }]) => [name, `[${shape.join(", ")}]`]));
   const found = types(params);
   const wanted = types(parameterSpecs(model, spec([1, 1], "i32")));
   for (const name of new Set([...wanted.keys(), ...found.keys()])) {

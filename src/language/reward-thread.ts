@@ -1,30 +1,17 @@
-import { EspalierError, node, type SentError, sendError, shown } from "../core/index.ts";
+import { answerCalls, EspalierError, shown } from "../core/index.ts";
 import type { RewardModule, TextSample } from "./rewards.ts";
 
 /** The function of a thread: what the module of this URL exports under this name. */
 export type RewardThreadData = Pick<RewardModule, "module" | "name">;
 
-/** The first answer says that the function is there, and each later one is of a sample. */
-export type RewardThreadAnswer = { readonly value?: number } | { readonly error: SentError };
-
-/** The work of a thread of rewards.ts: imports the function, then judges samples one after the other. */
-export async function runThread(data: RewardThreadData): Promise<void> {
-  const port = node.workerThreads.parentPort;
-  if (!port) return;
-  const answer = (message: RewardThreadAnswer): void => port.postMessage(message);
-  try {
-    const reward = await rewardOf(data);
-    port.on("message", async (sample: TextSample) => {
-      try {
-        answer({ value: checkedReward(await reward(sample)) });
-      } catch (error) {
-        answer({ error: sendError(error) });
-      }
-    });
-    answer({});
-  } catch (error) {
-    answer({ error: sendError(error) });
-  }
+/** The work of a thread of rewards.ts: judges samples. A call without one only imports the function. */
+export function runThread(data: RewardThreadData): void {
+  let found: ReturnType<typeof rewardOf> | undefined;
+  answerCalls(async (sample: TextSample | undefined) => {
+    found ??= rewardOf(data);
+    const reward = await found;
+    return sample && checkedReward(await reward(sample));
+  });
 }
 
 async function rewardOf({ module, name }: RewardThreadData): Promise<(sample: TextSample) => unknown> {

@@ -9,24 +9,24 @@
  *       throws, hangs        -> REWARD_FAILED  ┐ thrown, or counted: the reward is 0,
  *       NaN, no number       -> REWARD_INVALID ┘ or the sample is dropped
  */
-import type { Worker } from "node:worker_threads";
 import {
   badOption,
   checkOptions,
   codeOf,
   EspalierError,
   errorText,
+  inTime,
+  Late,
   messageOf,
-  type Option,
   type Options,
   option,
-  receiveError,
   resolveOptions,
   shown,
+  ThreadCalls,
 } from "../core/index.ts";
 import { startThread } from "../engine/index.ts";
 import { moduleUrl } from "../rl/index.ts";
-import { checkedReward, type RewardThreadAnswer, type RewardThreadData } from "./reward-thread.ts";
+import { checkedReward, type RewardThreadData } from "./reward-thread.ts";
 
 /** A text that a model made for a problem. */
 export interface TextSample {
@@ -56,8 +56,6 @@ export interface TextScores {
 
 /** Milliseconds, as timers take them. */
 export const milliseconds = { above: 0, max: 2 ** 31 - 1 } as const;
-/** A row whose option must be given. */
-export const required = <T>(row: Option<T>) => ({ ...row, required: true }) as const;
 export const abortSignal = option.made<AbortSignal>("a signal", (value) => value instanceof AbortSignal, {});
 
 const kind = "scoreAll";
@@ -132,9 +130,7 @@ export async function scoreAll(
   };
   const work =
     typeof reward === "function"
-      ? Promise.all(
-          samples.map((_, i) => score(i, (sample) => inTime(Promise.resolve(reward(sample)), limit))),
-        )
+      ? Promise.all(samples.map((_, i) => score(i, (sample) => inTime(reward(sample), limit))))
       : scoreOnThreads(samples.length, reward, limit, signal, score);
   await inTime<unknown>(work, undefined, signal);
   const [failure] = Object.values(failed);
@@ -144,33 +140,10 @@ export async function scoreAll(
 export const failureText = (cause: unknown): string =>
   cause instanceof EspalierError ? errorText(cause) : messageOf(cause);
 
-/** What {@link inTime} rejects with where the time is over. */
-export class Late extends Error {}
+type RewardThread = ThreadCalls<TextSample | undefined, number | undefined>;
 
-/** The value of a promise; rejects with {@link Late}, or with the signal's reason. What comes later is ignored. */
-export function inTime<T>(
-  promise: Promise<T>,
-  timeout: number | undefined,
-  signal?: AbortSignal,
-): Promise<T> {
-  let settle = (): void => undefined;
-  const limit = new Promise<never>((_, reject) => {
-    const late = (): void => reject(new Late(`no answer in ${timeout} ms`));
-    const timer = timeout === undefined ? undefined : setTimeout(late, timeout);
-    const abort = (): void => reject(signal?.reason);
-    if (signal?.aborted) abort();
-    signal?.addEventListener("abort", abort, { once: true });
-    settle = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-    };
-  });
-  return Promise.race([promise, limit]).finally(settle);
-}
-
-/** Threads that wait for the next samples, by their function. They do not keep a program alive. */
+/** Threads that wait for the next samples, by their function. */
 const idle = new Map<string, RewardThread[]>();
-const keyOf = ({ module, name }: RewardModule): string => JSON.stringify([module, name]);
 
 const startLimit = 60_000;
 
@@ -182,86 +155,58 @@ async function scoreOnThreads(
   signal: AbortSignal | undefined,
   score: (i: number, judge: (sample: TextSample) => unknown) => Promise<void>,
 ): Promise<void> {
+  const key = JSON.stringify([reward.module, reward.name]);
+  const free = idle.get(key) ?? [];
+  idle.set(key, free);
   let next = 0;
   const lane = async (): Promise<void> => {
     let thread: RewardThread | undefined;
     const judge = async (sample: TextSample): Promise<unknown> => {
-      if (!thread || thread.ended) thread = await readyThread(reward);
-      return thread.judge(sample, timeout, signal);
+      while (!thread || thread.ended) thread = free.pop() ?? (await readyThread(reward));
+      return answerOf(thread, sample, timeout, signal);
     };
     try {
       while (next < count && !signal?.aborted) await score(next++, judge);
     } finally {
       next = count; // Where this failed, the other lanes end with the sample they have.
-      if (thread && !thread.ended) idle.set(thread.key, [...(idle.get(thread.key) ?? []), thread]);
+      if (thread && !thread.ended) free.push(thread);
     }
   };
   await Promise.all(Array.from({ length: Math.min(reward.threads ?? 1, count) }, lane));
 }
 
 /** A thread that has imported the function. Where that fails, every sample would. */
-async function readyThread(reward: RewardModule): Promise<RewardThread> {
-  const waiting = idle.get(keyOf(reward))?.pop();
-  if (waiting) return waiting;
+async function readyThread({ module: given, name }: RewardModule): Promise<RewardThread> {
   let thread: RewardThread | undefined;
   try {
-    thread = new RewardThread(reward);
-    await thread.answer(startLimit);
+    const module = moduleUrl("reward", "module", given).href;
+    const data: RewardThreadData = { module, name };
+    const worker = startThread("language/reward-thread", {
+      name: "espalier-reward",
+      data,
+      imports: [module],
+    });
+    thread = new ThreadCalls(worker);
+    await answerOf(thread, undefined, startLimit);
     return thread;
   } catch (cause) {
-    thread?.end();
-    const { module, name } = reward;
-    throw new EspalierError("REWARD_MODULE", `the reward's module ${module} failed: ${failureText(cause)}`, {
+    void thread?.terminate();
+    throw new EspalierError("REWARD_MODULE", `the reward's module ${given} failed: ${failureText(cause)}`, {
       fix: `export a function ${name}(sample) from that file`,
       cause,
     });
   }
 }
 
-class RewardThread {
-  readonly key: string;
-  readonly #worker: Worker;
-  #waiting: { resolve(answer: RewardThreadAnswer): void; reject(error: unknown): void } | undefined;
-  ended = false;
-
-  constructor(reward: RewardModule) {
-    const { name } = reward;
-    this.key = keyOf(reward);
-    const module = moduleUrl("reward", "module", reward.module).href;
-    this.#worker = startThread("language/reward-thread", {
-      name: "espalier-reward",
-      data: { module, name } satisfies RewardThreadData,
-      imports: [module],
-    });
-    this.#worker.on("message", (answer: RewardThreadAnswer) => this.#waiting?.resolve(answer));
-    this.#worker.on("error", (error) => this.end(error));
-    this.#worker.on("exit", (code) => this.end(new Error(`its thread has ended with code ${code}`)));
-    this.#worker.unref(); // Listening for messages has made it keep the program alive.
-  }
-
-  judge(sample: TextSample, timeout: number, signal: AbortSignal | undefined): Promise<unknown> {
-    this.#worker.postMessage(sample);
-    return this.answer(timeout, signal);
-  }
-
-  /** The thread's next answer: the first comes when it has imported the function. Without one in time it is ended. */
-  async answer(timeout: number, signal?: AbortSignal): Promise<unknown> {
-    const answered = new Promise<RewardThreadAnswer>((resolve, reject) => {
-      this.#waiting = { resolve, reject };
-    });
-    const answer = await inTime(answered, timeout, signal).catch((error: unknown) => {
-      this.end();
-      throw error;
-    });
-    if ("error" in answer) throw receiveError(answer.error);
-    return answer.value;
-  }
-
-  end(why: unknown = new Error("its thread has been ended")): void {
-    if (this.ended) return;
-    this.ended = true;
-    idle.set(this.key, idle.get(this.key)?.filter((thread) => thread !== this) ?? []);
-    this.#waiting?.reject(why);
-    void this.#worker.terminate();
-  }
+/** A thread's answer about a sample. Without one in time the thread is ended. */
+function answerOf(
+  thread: RewardThread,
+  sample: TextSample | undefined,
+  timeout: number,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  return inTime(thread.make(sample), timeout, signal).catch((error: unknown) => {
+    if (error instanceof Late || signal?.aborted) void thread.terminate();
+    throw error;
+  });
 }

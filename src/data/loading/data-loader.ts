@@ -2,6 +2,8 @@ import {
   badOption,
   EspalierError,
   emitWarning,
+  inTime,
+  Late,
   type Options,
   option,
   resolveOptions,
@@ -324,11 +326,9 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   /** The batch of a slot, when it is made. */
   async #answer({ making, turn, epoch }: Slot): Promise<Made> {
     const { timeout } = this.#settings;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(resolve, timeout, undefined);
+    const made = await inTime(making, timeout).catch((error: unknown) => {
+      if (!(error instanceof Late)) throw error;
     });
-    const made = await Promise.race([making, late]).finally(() => clearTimeout(timer));
     if (made) return made;
     const workers = this.#workers;
     this.#workers = undefined;

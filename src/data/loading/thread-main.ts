@@ -1,4 +1,4 @@
-import { node, type SentError, sendError, treeLeaves } from "../../core/index.ts";
+import { answerCalls, node, treeLeaves } from "../../core/index.ts";
 import type { Recipe } from "../dataset.ts";
 import type { Example } from "../example.ts";
 import { datasetFromRecipe } from "../recipe.ts";
@@ -12,33 +12,21 @@ export interface LoaderThreadData {
 /** The message that ends a thread. */
 export const closing = "close";
 
-/** A request and its answer have the same number. */
-export type LoaderThreadRequest = { readonly id: number; readonly request: BatchRequest };
-export type LoaderThreadAnswer = { readonly id: number } & (
-  | { readonly made: Made }
-  | { readonly error: SentError }
-);
-
 /** The work of a worker thread of a loader: makes the dataset, then batches, one request after the other. */
-export async function runThread({ recipe, skip }: LoaderThreadData): Promise<void> {
-  const port = node.workerThreads.parentPort;
-  if (!port) return;
-  const answer = (message: LoaderThreadAnswer): void =>
-    port.postMessage(message, "made" in message ? buffersOf(message.made) : []);
+export function runThread({ recipe, skip }: LoaderThreadData): void {
   let maker: Promise<BatchMaker> | undefined;
-  let last = Promise.resolve();
-  const perform = async ({ id, request }: LoaderThreadRequest): Promise<void> => {
-    try {
+  let last: Promise<unknown> = Promise.resolve();
+  answerCalls((request: BatchRequest) => {
+    const made = last.then(async () => {
       // The main thread asked for examples of a dataset of examples.
       maker ??= datasetFromRecipe<Example>(recipe).then((data) => new BatchMaker(data, skip));
-      answer({ id, made: await (await maker).make(request) });
-    } catch (error) {
-      answer({ id, error: sendError(error) });
-    }
-  };
-  port.on("message", (message: LoaderThreadRequest | typeof closing) => {
+      return (await maker).make(request);
+    });
+    last = made.catch(() => undefined);
+    return made;
+  }, buffersOf);
+  node.workerThreads.parentPort?.on("message", (message: unknown) => {
     if (message === closing) process.exit();
-    last = last.then(() => perform(message));
   });
 }
 

@@ -1,15 +1,9 @@
-import type { Worker } from "node:worker_threads";
-import { EspalierError, receiveError } from "../../core/index.ts";
+import { EspalierError, ThreadCalls, type ThreadEnd } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
 import type { Dataset, Recipe } from "../dataset.ts";
 import type { Example } from "../example.ts";
 import type { BatchRequest, Made } from "./batches.ts";
-import {
-  closing,
-  type LoaderThreadAnswer,
-  type LoaderThreadData,
-  type LoaderThreadRequest,
-} from "./thread-main.ts";
+import { closing, type LoaderThreadData } from "./thread-main.ts";
 
 // Batches on worker threads. Each thread makes the dataset again from its recipe and gets every n-th request; answers
 // are promises, which the loader awaits in the order of its requests:
@@ -50,64 +44,43 @@ export class LoaderWorkers {
 /** Keeps the process alive only while a batch is waited for: a loader that nobody closes does not. */
 class LoaderThread {
   readonly name: string;
-  readonly #worker: Worker;
-  readonly #waiting = new Map<number, { resolve(made: Made): void; reject(error: unknown): void }>();
-  #sent = 0;
-  readonly #exit: Promise<void>;
-  #gone: EspalierError | undefined;
+  readonly #calls: ThreadCalls<BatchRequest, Made>;
+  readonly #exit: Promise<unknown>;
   #closing = false;
 
   constructor(name: string, data: LoaderThreadData) {
     this.name = name;
-    this.#worker = startThread("data/loading/thread-main", {
+    const worker = startThread("data/loading/thread-main", {
       name: "espalier-loader",
       data,
       imports: modulesOf(data.recipe),
     });
-    this.#worker.unref();
-    this.#worker.on("message", (answer: LoaderThreadAnswer) => {
-      const one = this.#waiting.get(answer.id);
-      this.#waiting.delete(answer.id);
-      if (this.#waiting.size === 0) this.#worker.unref();
-      if ("made" in answer) one?.resolve(answer.made);
-      else one?.reject(receiveError(answer.error));
-    });
-    this.#worker.on("error", (cause) => this.#end(`failed: ${cause.message}`, cause));
-    this.#exit = new Promise((resolve) => {
-      this.#worker.on("exit", (code) => {
-        this.#end(`has ended with code ${code}`);
-        resolve();
-      });
-    });
+    this.#calls = new ThreadCalls(worker, (end) => this.#failure(end));
+    this.#exit = new Promise((resolve) => worker.on("exit", resolve));
   }
 
   make(request: BatchRequest): Promise<Made> {
-    if (this.#gone) return Promise.reject(this.#gone);
-    const id = this.#sent++;
-    this.#worker.ref();
-    const made = new Promise<Made>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
-    this.#worker.postMessage({ id, request } satisfies LoaderThreadRequest);
-    return made;
+    return this.#calls.make(request);
   }
 
   /** Asks the thread to end after what it does: a native decoder that is stopped within an image ends the process. */
   async close(): Promise<void> {
     this.#closing = true;
-    this.#worker.postMessage(closing);
-    const hanging = setTimeout(() => this.#worker.terminate(), hangs);
+    const { worker } = this.#calls;
+    worker.postMessage(closing);
+    const hanging = setTimeout(() => worker.terminate(), hangs);
     await this.#exit;
     clearTimeout(hanging);
   }
 
-  #end(what: string, cause?: unknown): void {
-    this.#gone ??= new EspalierError("DATA_WORKER_ENDED", `${this.name} ${what}`, {
+  #failure(end: ThreadEnd): EspalierError {
+    const what = "cause" in end ? `failed: ${end.cause.message}` : `has ended with code ${end.code}`;
+    return new EspalierError("DATA_WORKER_ENDED", `${this.name} ${what}`, {
       fix: this.#closing
         ? "do not use the loader while it is being closed"
         : "do not end the process in the data's own program, and look at its use of memory",
-      ...(cause !== undefined && { cause }),
+      ...("cause" in end && end),
     });
-    for (const { reject } of this.#waiting.values()) reject(this.#gone);
-    this.#waiting.clear();
   }
 }
 

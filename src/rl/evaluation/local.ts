@@ -1,5 +1,4 @@
-import type { Worker } from "node:worker_threads";
-import { EspalierError, node, receiveError, type SentError } from "../../core/index.ts";
+import { EspalierError, ThreadCalls, type ThreadEnd } from "../../core/index.ts";
 import { type EngineChoice, startThread } from "../../engine/index.ts";
 import type { Frozen, TrainerContext } from "../../trainer/index.ts";
 import type { PolicySpec } from "../policies/spec.ts";
@@ -145,61 +144,48 @@ export interface ThreadResult {
   readonly recorded: readonly RecordedEpisode[];
 }
 
-export type ThreadAnswer = ThreadResult | { readonly error: SentError };
-
-/** A thread that evaluates, one request at a time. It starts with the first; only a request keeps the process alive. */
+/** A thread that evaluates. It starts with the first request; only a request keeps the process alive. */
 export class EvaluationThread {
-  #worker: Worker | undefined;
+  #calls: ThreadCalls<ThreadRequest, ThreadResult> | undefined;
 
   /** Rejects with the signal's reason if that is aborted, and ends the thread. */
   async evaluate(request: ThreadRequest, signal: AbortSignal): Promise<ThreadResult> {
     signal.throwIfAborted();
-    this.#worker ??= this.#start(request);
-    const worker = this.#worker;
-    const settled = new AbortController();
-    const until = { signal: AbortSignal.any([signal, settled.signal]) };
-    const { once } = node.events;
-    worker.postMessage(request);
-    worker.ref();
-    let told: unknown;
-    try {
-      [told] = await Promise.race([once(worker, "message", until), once(worker, "exit", until)]);
-    } catch (cause) {
-      void this.close();
-      throw signal.aborted ? signal.reason : ended((cause as Error).message, cause);
-    } finally {
-      settled.abort();
-      worker.unref();
+    if (!this.#calls || this.#calls.ended) {
+      const imports = modulesOf(request);
+      const worker = startThread("rl/evaluation/thread-main", { name: "espalier-evaluation", imports });
+      this.#calls = new ThreadCalls(worker, ended);
     }
-    if (typeof told === "number") throw ended(`exit code ${told}`, undefined);
-    const answer = told as ThreadAnswer;
-    if ("error" in answer) throw receiveError(answer.error);
-    return answer;
-  }
-
-  /** Starts a thread that can import the user's files that the request names. */
-  #start({ policy, suites }: ThreadRequest): Worker {
-    const own = Object.values(suites).flatMap(({ env }) => (typeof env === "object" ? [env.module] : []));
-    const imports = policy.module ? [policy.module.url, ...own] : own;
-    const worker = startThread("rl/evaluation/thread-main", { name: "espalier-evaluation", imports });
-    // One that ends between requests must not be an uncaught error, nor get another request.
-    worker.on("error", () => undefined);
-    worker.once("exit", () => {
-      if (this.#worker === worker) this.#worker = undefined;
-    });
-    return worker;
+    const stop = (): void => void this.close();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      return await this.#calls.make(request);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
   }
 
   /** Ends the thread; the next request starts another. */
   async close(): Promise<void> {
-    const worker = this.#worker;
-    this.#worker = undefined;
-    await worker?.terminate();
+    const calls = this.#calls;
+    this.#calls = undefined;
+    await calls?.terminate();
   }
 }
 
-const ended = (how: string, cause: unknown): EspalierError =>
-  new EspalierError("EVALUATION_THREAD", `the thread that evaluates has ended: ${how}`, {
+/** The user's files that the thread has to import. */
+function modulesOf({ policy, suites }: ThreadRequest): readonly string[] {
+  const own = Object.values(suites).flatMap(({ env }) => (typeof env === "object" ? [env.module] : []));
+  return policy.module ? [policy.module.url, ...own] : own;
+}
+
+const ended = (end: ThreadEnd): EspalierError => {
+  const how = "cause" in end ? end.cause.message : `exit code ${end.code}`;
+  return new EspalierError("EVALUATION_THREAD", `the thread that evaluates has ended: ${how}`, {
     fix: 'look at the environment and the policy, or evaluate inline: mode: "inline"',
-    cause,
+    ...("cause" in end && end),
   });
+};

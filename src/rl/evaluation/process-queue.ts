@@ -2,6 +2,7 @@ import { isStoreAddress } from "../../checkpoint/index.ts";
 import {
   checkOptions,
   EspalierError,
+  inTime,
   node,
   type Options,
   option,
@@ -198,7 +199,10 @@ export class SubmittedJobs {
   /** {@link EvaluationQueue.results}. */
   results: EvaluationQueue["results"] = async (run, { wait = false, signal } = {}) => {
     const own = this.#entries.filter(({ job }) => job.run === run);
-    if (wait) await untilDone(own, signal);
+    if (wait) {
+      const all = Promise.all(own.map(({ done }) => done));
+      await inTime(all, undefined, signal).catch(() => undefined);
+    }
     const outcomes: EvaluationOutcome[] = [];
     // In order: one that is done waits for those before it.
     for (const entry of own) {
@@ -217,19 +221,6 @@ export class SubmittedJobs {
     const at = this.#entries.indexOf(entry);
     if (at >= 0) this.#entries.splice(at, 1);
   }
-}
-
-async function untilDone(entries: readonly Entry[], signal: AbortSignal | undefined): Promise<void> {
-  const all = Promise.all(entries.map(({ done }) => done));
-  if (!signal) return void (await all);
-  if (signal.aborted) return;
-  let stop = (): void => undefined;
-  const aborted = new Promise<void>((resolve) => {
-    stop = resolve;
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  await Promise.race([all, aborted]);
-  signal.removeEventListener("abort", stop);
 }
 
 /** Reads the results that an evaluator has filed: the newest row of each suite that names the checkpoint. */

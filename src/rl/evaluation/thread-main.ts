@@ -1,5 +1,5 @@
-import { node, sendError } from "../../core/index.ts";
-import type { ThreadAnswer, ThreadRequest, ThreadResult } from "./local.ts";
+import { answerCalls } from "../../core/index.ts";
+import type { ThreadRequest, ThreadResult } from "./local.ts";
 import { knownPolicy, type PlayerState } from "./player.ts";
 import { fromHost } from "./policy-steps.ts";
 import { episodeRecorder } from "./publish.ts";
@@ -7,7 +7,7 @@ import { evaluateSuites } from "./suites.ts";
 
 /** The work of a thread that evaluates: answers requests. */
 export function runThread(): void {
-  const evaluate = async (request: ThreadRequest): Promise<ThreadResult> => {
+  answerCalls(async (request: ThreadRequest): Promise<ThreadResult> => {
     const { policy: spec, observationSpace, actionSpace, state, recorded, ...options } = request;
     const policy = await knownPolicy(spec, { observationSpace, actionSpace });
     const components = fromHost(state, options.engine) as PlayerState;
@@ -19,9 +19,5 @@ export function runThread(): void {
       record: recorder.record,
     });
     return { results, recorded: recorder.episodes };
-  };
-  node.workerThreads.parentPort?.on("message", (request: ThreadRequest) => {
-    const answer = (message: ThreadAnswer): void => node.workerThreads.parentPort?.postMessage(message);
-    evaluate(request).then(answer, (error: unknown) => answer({ error: sendError(error) }));
   });
 }
