@@ -71,6 +71,13 @@ export function leafPaths(shape: TreeShape, prefix = "", paths: string[] = []): 
   return paths;
 }
 
+/** The leaves of a tree by their paths, in flatten's order. */
+export function leavesByPath<L>(tree: unknown): Map<string, L> {
+  const leaves: unknown[] = [];
+  const paths = leafPaths(flatten(tree, leaves));
+  return new Map(paths.map((path, i) => [path, leaves[i] as L]));
+}
+
 /** True if two trees have the same structure. */
 export function sameShape(a: TreeShape, b: TreeShape): boolean {
   if (a === b) return true;

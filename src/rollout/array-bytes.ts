@@ -7,7 +7,7 @@
  */
 import { EspalierError } from "../core/index.ts";
 import type { HostArray } from "../engine/index.ts";
-import type { NamedArrays } from "./rollout.ts";
+import type { NamedArrays, ShapedArray } from "./rollout.ts";
 
 const arrayTypes = {
   Float32Array,
@@ -18,13 +18,10 @@ const arrayTypes = {
 } as const;
 type ArrayType = keyof typeof arrayTypes;
 
-/** An array in a message. */
-interface LaidArray {
+/** An array in a message, in whose order they stand there. */
+interface LaidArray extends Pick<ShapedArray, "shape"> {
   readonly name: string;
   readonly type: ArrayType;
-  readonly shape: readonly number[];
-  /** Position behind the text. */
-  readonly start: number;
   readonly length: number;
 }
 
@@ -34,12 +31,14 @@ const padded = (bytes: number): number => Math.ceil(bytes / 8) * 8;
 
 /** The pieces that make up the bytes of a header and arrays; the arrays' own are not copied. */
 export function piecesOf(header: object, arrays: NamedArrays): readonly Uint8Array[] {
-  let bytes = 0;
-  const layout = Object.entries(arrays).map(([name, { data, shape }]): LaidArray => {
-    const start = bytes;
-    bytes += padded(data.byteLength);
-    return { name, type: typeName(name, data), shape, start, length: data.length };
-  });
+  const layout = Object.entries(arrays).map(
+    ([name, { data, shape }]): LaidArray => ({
+      name,
+      type: typeName(name, data),
+      shape,
+      length: data.length,
+    }),
+  );
   const text = new TextEncoder().encode(JSON.stringify({ header, layout }, withoutNaN));
   const head = new Uint8Array(padded(lengths + text.length));
   new DataView(head.buffer).setUint32(0, text.length, true);
@@ -68,14 +67,8 @@ const withNaN = (_: string, value: unknown): unknown =>
 
 /** A header and arrays as one message. */
 export function packArrays(header: object, arrays: NamedArrays): Uint8Array {
-  const pieces = piecesOf(header, arrays);
-  const message = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    message.set(piece, at);
-    at += piece.length;
-  }
-  return message;
+  const { buffer, byteOffset, length } = Buffer.concat(piecesOf(header, arrays));
+  return new Uint8Array(buffer, byteOffset, length);
 }
 
 const decoder = new TextDecoder();
@@ -86,11 +79,12 @@ export function unpackArrays(given: Uint8Array): { readonly header: unknown; rea
   const message = given.byteOffset % 8 === 0 ? given : new Uint8Array(given);
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   const text = decoder.decode(message.subarray(lengths, lengths + view.getUint32(0, true)));
-  const begin = message.byteOffset + view.getUint32(4, true);
+  let at = message.byteOffset + view.getUint32(4, true);
   const revive = text.includes('"$number"') ? withNaN : undefined;
   const { header, layout } = JSON.parse(text, revive) as { header: unknown; layout: readonly LaidArray[] };
-  const arrays = layout.map(({ name, type, shape, start, length }) => {
-    const data = new arrayTypes[type](message.buffer as ArrayBuffer, begin + start, length);
+  const arrays = layout.map(({ name, type, shape, length }) => {
+    const data = new arrayTypes[type](message.buffer as ArrayBuffer, at, length);
+    at += padded(data.byteLength);
     return [name, { data, shape }] as const;
   });
   return { header, arrays: Object.fromEntries(arrays) };

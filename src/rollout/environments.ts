@@ -24,11 +24,11 @@ import {
   leafPaths,
   type Options,
   option,
+  required,
   resolveOptions,
   unflatten,
 } from "../core/index.ts";
 import { compile, hostRandom, np, stopGradient, type Tensor, type Value } from "../engine/index.ts";
-import { required } from "../language/index.ts";
 import { asLoss, type Loss, type Named } from "../losses/index.ts";
 import type { Params } from "../nn/index.ts";
 import { adam, chain, clipByGlobalNorm } from "../optim/index.ts";

@@ -86,13 +86,8 @@ function processLink() {
   const sent = new Map<number, () => void>();
   let received = 0;
   let sends = 0;
-  const tell = (message: ToTrainer, failed?: (error: Error) => void): void => {
-    if (!process.connected) failed?.(transportClosed());
-    else
-      process.send?.(message, undefined, undefined, (error) => {
-        if (error) failed?.(transportClosed());
-      });
-  };
+  const tell = (message: ToTrainer, failed?: (error: Error) => void): void =>
+    void process.send?.(message, undefined, undefined, (error) => error && failed?.(transportClosed()));
   const link: WorkerLink = {
     receive: ({ wait = false, signal } = {}) =>
       calls.during(signal, async (signal) => {

@@ -20,10 +20,10 @@ import {
   node,
   type Options,
   option,
+  required,
   resolveOptions,
 } from "../core/index.ts";
 import { ownFile, tsxFor } from "../engine/index.ts";
-import { required } from "../language/index.ts";
 import type { Stateful } from "../state/index.ts";
 import { patience } from "./process-main.ts";
 import type { Rollout, Transport, WorkerLink } from "./rollout.ts";

@@ -1,6 +1,5 @@
-import { badOption, EspalierError, type Options, option, resolveOptions, treeMap } from "../core/index.ts";
+import { badOption, EspalierError, type Options, option, required, resolveOptions } from "../core/index.ts";
 import { type EngineChoice, hostRandom, put, type Tensor, type Value } from "../engine/index.ts";
-import { required } from "../language/index.ts";
 import {
   compileUpdate,
   devicesRow,
@@ -30,7 +29,7 @@ import {
 import { learnProgram, rankLearnProgram, sharedReport } from "./learn.ts";
 import { batchesOf, type ReplayCounts, RolloutReplay, type Unit } from "./replay.ts";
 import { generatorRow, type NamedArrays, type Rollout, type Transport, type Weights } from "./rollout.ts";
-import { arraysOf, checkSameModel } from "./weights.ts";
+import { arraysOf, copyOf } from "./weights.ts";
 import { checkScores, RolloutWorker, type RolloutWorkerOptions } from "./worker.ts";
 
 /** Fields of rollouts by parameters that do not move. */
@@ -412,16 +411,9 @@ const stateless: Stateful = { getState: () => ({}), setState: () => undefined };
 
 /** Parameters that do not move, and fields of rollouts by them. */
 function referenceOf(learner: Learner, options: ReferenceOptions) {
-  /** A copy, so that each tensor has one owner. */
   const first = (): Params<Tensor> => {
     const own = learner.params.getState() as Params<Tensor>;
-    const { params = own } = options;
-    checkSameModel("the reference is", own, params);
-    return treeMap(
-      (tensor: Tensor) =>
-        put(tensor.readSync(), { ...learner.where, shape: tensor.shape, dtype: tensor.dtype }),
-      params,
-    );
+    return copyOf("the reference is", options.params ?? own, own, learner.where);
   };
   const state = new TensorState<Params>("reference", first(), learner.stateOptions);
   const fieldsOf: (inputs: Readonly<Record<string, Tensor>>) => Readonly<Record<string, Tensor>> =

@@ -19,6 +19,7 @@ import {
   isWorthSaying,
   type Options,
   option,
+  required,
   resolveOptions,
   toStandardError,
 } from "../core/index.ts";
@@ -32,7 +33,6 @@ import {
   encodeProblems,
   milliseconds,
   passAtK,
-  required,
   scoreAll,
   type TextBatch,
   type TextLesson,

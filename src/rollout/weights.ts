@@ -2,8 +2,9 @@ import {
   EspalierError,
   flatten,
   isPlainObject,
-  leafPaths,
+  leavesByPath,
   type TreeShape,
+  treeMap,
   unflatten,
 } from "../core/index.ts";
 import { type HostArray, onDevice, put, read, type Tensor, type TensorType } from "../engine/index.ts";
@@ -12,31 +13,26 @@ import type { NamedArrays, ShapedArray } from "./rollout.ts";
 
 /** Parameters on the host, by their paths. */
 export async function arraysOf(params: Params<Tensor>): Promise<NamedArrays> {
-  const tensors = tensorsOf(params);
+  const tensors = leavesByPath<Tensor>(params);
   const data: readonly HostArray[] = await read([...tensors.values()]);
   const arrays = Array.from(tensors, ([path, { shape }], i) => [path, { data: data[i] as HostArray, shape }]);
   return Object.fromEntries(arrays);
 }
 
-/** The tensors of a tree by their paths. */
-function tensorsOf(params: Params<Tensor>): ReadonlyMap<string, Tensor> {
-  const leaves: unknown[] = [];
-  const paths = leafPaths(flatten(params, leaves));
-  return new Map(paths.map((path, i) => [path, leaves[i] as Tensor]));
-}
+type Where = NonNullable<Parameters<typeof put>[1]>;
 
 /** Puts weights on a device, where they have the names and shapes of some parameters, and keeps the newest. */
 export class WeightsReceiver {
   readonly #kind: string;
   readonly #tree: TreeShape;
   readonly #known: ReadonlyMap<string, TensorType>;
-  readonly #where: NonNullable<Parameters<typeof put>[1]>;
+  readonly #where: Where;
   #newest: Params<Tensor> | undefined;
 
   constructor(kind: string, like: Params<Tensor>) {
     this.#kind = kind;
     this.#tree = flatten(like, []);
-    const tensors = tensorsOf(like);
+    const tensors = leavesByPath<Tensor>(like);
     this.#known = new Map(Array.from(tensors, ([path, { type }]) => [path, type]));
     const [first] = tensors.values();
     this.#where = first ? { device: first.device } : {};
@@ -64,8 +60,18 @@ export class WeightsReceiver {
   }
 }
 
-export const checkSameModel = (what: string, like: Params<Tensor>, params: Params<Tensor>): void =>
-  checkSame(what, tensorsOf(like), tensorsOf(params));
+/** A copy, so that each tensor has one owner, of parameters of the same model as others. */
+export function copyOf(
+  whose: string,
+  params: Params<Tensor>,
+  like: Params<Tensor>,
+  where: Where,
+): Params<Tensor> {
+  checkSame(whose, leavesByPath<Tensor>(like), leavesByPath<Tensor>(params));
+  const copied = (tensor: Tensor): Tensor =>
+    put(tensor.readSync(), { ...where, shape: tensor.shape, dtype: tensor.dtype });
+  return treeMap(copied, params);
+}
 
 /** Arrays by name as they are, and tensors of a tree by their paths. */
 function leavesOf(weights: Params<Tensor> | NamedArrays): ReadonlyMap<string, Tensor | ShapedArray> {
@@ -73,7 +79,7 @@ function leavesOf(weights: Params<Tensor> | NamedArrays): ReadonlyMap<string, Te
     (value) => isPlainObject(value) && ArrayBuffer.isView((value as { readonly data?: unknown }).data),
   );
   if (isNamed) return new Map(Object.entries(weights as NamedArrays));
-  return tensorsOf(weights as Params<Tensor>);
+  return leavesByPath(weights);
 }
 
 type Shaped = ReadonlyMap<string, Pick<ShapedArray, "shape">>;

@@ -25,8 +25,10 @@ import {
   messageOf,
   nameWords,
   type Options,
+  onAbort,
   option,
   printableText,
+  required,
   resolveOptions,
   systemClock,
   toStandardError,
@@ -40,7 +42,7 @@ import {
   type HostContext,
   HostOfHooks,
 } from "../hooks/index.ts";
-import { abortSignal, required } from "../language/index.ts";
+import { abortSignal } from "../language/index.ts";
 import { Logger } from "../metrics/index.ts";
 import type { Curriculum } from "../rl/index.ts";
 import { advanceCounters, type Counters, noCounters, timeless } from "../schedule/index.ts";
@@ -530,14 +532,10 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
 
   /** Interrupts the worker when the signal is aborted, until the function that is returned is called. */
   #follow(signal: AbortSignal | undefined): () => void {
-    if (signal === undefined) return () => {};
-    const interrupt = (): void => {
-      this.#ending.interrupt(`interrupted: ${messageOf(signal.reason)}`);
-      this.#ending.abort(signal.reason);
-    };
-    if (signal.aborted) interrupt();
-    else signal.addEventListener("abort", interrupt, { once: true });
-    return () => signal.removeEventListener("abort", interrupt);
+    return onAbort(signal, (reason) => {
+      this.#ending.interrupt(`interrupted: ${messageOf(reason)}`);
+      this.#ending.abort(reason);
+    });
   }
 
   /** The context of all events: one object, which moves on. Hooks see it through views, hence no private fields. */

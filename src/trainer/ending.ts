@@ -92,7 +92,7 @@ export class Ending {
     this.reason = messageOf(error);
   }
 
-  abort(reason: string): void {
+  abort(reason: unknown): void {
     this.#abort.abort(reason);
   }
 
