@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { manualClock, systemClock } from "./clock.ts";
+import { inTime, Late, manualClock, onAbort, systemClock } from "./clock.ts";
 
 describe("manualClock", () => {
   it("stands still until told to move", () => {
@@ -36,5 +36,32 @@ describe("systemClock", () => {
     const wall = systemClock.wall();
     expect(wall).toBeGreaterThanOrEqual(before);
     expect(wall).toBeLessThanOrEqual(Date.now());
+  });
+});
+
+describe("a promise with a limit", () => {
+  const never = new Promise<never>(() => undefined);
+
+  it("gives its value, and rejects when the time is over or the signal is aborted", async () => {
+    expect(await inTime(Promise.resolve(1), 1000)).toBe(1);
+    await expect(inTime(never, 1)).rejects.toBeInstanceOf(Late);
+    const controller = new AbortController();
+    const waiting = inTime(never, undefined, controller.signal);
+    controller.abort("enough");
+    await expect(waiting).rejects.toBe("enough");
+    await expect(inTime(never, 1000, controller.signal)).rejects.toBe("enough");
+  });
+});
+
+describe("onAbort", () => {
+  it("calls with the reason, at once where the signal is aborted, and not after its release", () => {
+    const reasons: unknown[] = [];
+    const controller = new AbortController();
+    onAbort(controller.signal, () => reasons.push("released"))();
+    onAbort(controller.signal, (reason) => reasons.push(reason));
+    controller.abort("first");
+    onAbort(controller.signal, (reason) => reasons.push(`again ${reason}`));
+    onAbort(undefined, () => reasons.push("never"))();
+    expect(reasons).toEqual(["first", "again first"]);
   });
 });

@@ -176,22 +176,18 @@ async function scoreOnThreads(
 }
 
 /** A thread that has imported the function. Where that fails, every sample would. */
-async function readyThread({ module: given, name }: RewardModule): Promise<RewardThread> {
+async function readyThread({ module, name }: RewardModule): Promise<RewardThread> {
   let thread: RewardThread | undefined;
   try {
-    const module = moduleUrl("reward", "module", given).href;
-    const data: RewardThreadData = { module, name };
-    const worker = startThread("language/reward-thread", {
-      name: "espalier-reward",
-      data,
-      imports: [module],
-    });
-    thread = new ThreadCalls(worker);
+    const url = moduleUrl("reward", "module", module).href;
+    const data: RewardThreadData = { module: url, name };
+    const started = { name: "espalier-reward", data, imports: [url] };
+    thread = new ThreadCalls(startThread("language/reward-thread", started));
     await answerOf(thread, undefined, startLimit);
     return thread;
   } catch (cause) {
     void thread?.terminate();
-    throw new EspalierError("REWARD_MODULE", `the reward's module ${given} failed: ${failureText(cause)}`, {
+    throw new EspalierError("REWARD_MODULE", `the reward's module ${module} failed: ${failureText(cause)}`, {
       fix: `export a function ${name}(sample) from that file`,
       cause,
     });
