@@ -42,7 +42,7 @@ describe("what a soak looks at after a kill", () => {
 
   it("finds a damaged checkpoint, also one that is not the newest", async () => {
     const [first = ""] = await save(2);
-    truncateSync(join(first, "part.safetensors"), 10);
+    truncateSync(join(first, "values.bin"), 10);
     await expect(checkLeft(directory, undefined, 3)).rejects.toThrow(/update-000001 is damaged/);
   });
 

@@ -7,11 +7,12 @@ import {
   longestManifest,
   type Manifest,
   manifestFile,
+  recordsByFile,
 } from "./manifest.ts";
 import { type Placement, readComponent, type SavedTree, tensorTypes, treeOf } from "./read-component.ts";
 import type { Header } from "./safetensors/header.ts";
 import { type HostTensor, readHeader, readTensor } from "./safetensors/tensors.ts";
-import type { CheckpointStore, StoredCheckpoint, StoredFile } from "./store/store.ts";
+import { type CheckpointStore, fileInMemory, type StoredCheckpoint, type StoredFile } from "./store/store.ts";
 
 /** An opened checkpoint: its manifest has been read, its states are read on request. */
 export class Checkpoint {
@@ -19,6 +20,7 @@ export class Checkpoint {
   readonly path: string;
   readonly manifest: Manifest;
   readonly #stored: StoredCheckpoint;
+  readonly #files: ReturnType<typeof recordsByFile>;
   /** Components whose files are read without hashing. */
   readonly #trusted = new Set<string>();
 
@@ -27,6 +29,7 @@ export class Checkpoint {
     this.path = path;
     this.manifest = manifest;
     this.#stored = stored;
+    this.#files = recordsByFile(manifest);
   }
 
   static async open(store: Pick<CheckpointStore, "path" | "open">, name: string): Promise<Checkpoint> {
@@ -131,9 +134,10 @@ export class Checkpoint {
       throw this.#damaged(component, "its file is missing", cause);
     });
     try {
-      if (file.size !== record.bytes)
-        throw this.#damaged(component, `it has ${file.size} bytes of ${record.bytes}`);
-      return await use(file, record);
+      const { offset = 0, bytes } = this.#files.get(record.file)?.at(-1) ?? record;
+      if (file.size !== offset + bytes)
+        throw this.#damaged(component, `it has ${file.size} bytes of ${offset + bytes}`);
+      return await use(file.size === record.bytes ? file : await partOf(file, record), record);
     } finally {
       await file.close();
     }
@@ -168,6 +172,12 @@ export class Checkpoint {
     return `${this.path}/${this.manifest.components[component]?.file} (component "${component}")`;
   }
 }
+
+/** A component that shares its file with others, which are all small. */
+const partOf = async (
+  file: StoredFile,
+  { file: name, offset = 0, bytes }: ComponentRecord,
+): Promise<StoredFile> => fileInMemory(await file.read(offset, bytes), name);
 
 /** A component's file, opened. */
 export interface OpenComponent {

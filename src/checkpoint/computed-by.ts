@@ -31,7 +31,7 @@ export async function computedBy(device: Device | undefined, compileOptions: Jso
     device: device?.description ?? "none",
     ...(device?.mesh && { devices: device.mesh }),
     plugin: await pluginOf(device),
-    cpu: { model: node.os.cpus()[0]?.model ?? "unknown", features: cpuFeatures() },
+    cpu: cpu(),
     threads: node.os.availableParallelism(),
     compileOptions:
       flags && device?.engine === "xla" ? { given: compileOptions, XLA_FLAGS: flags } : compileOptions,
@@ -81,15 +81,23 @@ async function pluginOf(device: Device | undefined): Promise<ComputedBy["plugin"
 /** A plugin is hundreds of megabytes and does not change while it is loaded. */
 const hashes = new Map<string, Promise<string>>();
 
-let features: string | undefined;
+let known: ComputedBy["cpu"] | undefined;
+
+/** The processor, which is asked for once: it takes as long as writing a small file. */
+const cpu = (): ComputedBy["cpu"] => {
+  known ??= { model: node.os.cpus()[0]?.model ?? "unknown", features: cpuFeatures() };
+  return known;
+};
 
 /** The instruction sets as Linux lists them, shortened to a hash; elsewhere nothing is told. */
 function cpuFeatures(): string {
   try {
-    features ??= /^(?:flags|Features)\s*:\s*(.*)$/m.exec(node.fs.readFileSync("/proc/cpuinfo", "utf8"))?.[1];
+    const text = node.fs.readFileSync("/proc/cpuinfo", "utf8");
+    const [, features] = /^(?:flags|Features)\s*:\s*(.*)$/m.exec(text) ?? [];
+    if (features !== undefined)
+      return hex(sha256().update(features.split(" ").sort().join(" ")).digest()).slice(0, 16);
   } catch {
     // There is no such file.
   }
-  if (features === undefined) return "unknown";
-  return hex(sha256().update(features.split(" ").sort().join(" ")).digest()).slice(0, 16);
+  return "unknown";
 }

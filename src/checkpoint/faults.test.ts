@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../core/index.ts";
+import { put } from "../engine/index.ts";
 import { Holder, somebody } from "./fakes.test-support.ts";
 import { localStore } from "./index.ts";
 import type { CheckpointManagerOptions } from "./manager.ts";
@@ -7,10 +8,12 @@ import { CheckpointManager } from "./manager.ts";
 import { FaultyFiles, processOf } from "./store/faulty-files.test-support.ts";
 
 const root = "/runs/one";
-const part = {
-  part: new Holder({ w: Float32Array.from({ length: 4000 }, (_, i) => i) }),
-  rest: new Holder([1]),
-};
+const w = put(
+  Float32Array.from({ length: 4000 }, (_, i) => i),
+  { engine: "wasm" },
+);
+// One has a file of its own, the others share one.
+const part = { part: new Holder({ w }), rest: new Holder([1]), more: new Holder(Float32Array.of(1, 2)) };
 
 function setUp(options: Partial<CheckpointManagerOptions> = {}) {
   const files = new FaultyFiles();
@@ -98,9 +101,18 @@ describe("faults while saving", () => {
 
 describe("a damaged checkpoint is found and passed over, with a warning", () => {
   const file = "epoch-0002-update-000000/part.safetensors";
+  const shared = "epoch-0002-update-000000/values.bin";
   it.each<[string, string, (bytes: Uint8Array) => Uint8Array, RegExp]>([
     ["a flipped bit in the data", file, flip(9000), /was altered: its hash does not fit/],
     ["a flipped bit in the header", file, flip(20), /header cannot be read|altered/],
+    ["a flipped bit in a shared file", shared, flip(20), /values\.bin \(component "rest"\): it was altered/],
+    ["a truncated shared file", shared, (bytes) => bytes.slice(0, -1), /"more"\): it has \d+ bytes of \d+/],
+    [
+      "more bytes in a shared file",
+      shared,
+      (b) => Uint8Array.of(...b, 0),
+      /"rest"\): it has \d+ bytes of \d+/,
+    ],
     ["a flipped bit in the manifest", "epoch-0002-update-000000/manifest.json", flip(100), /manifest\.json/],
     ["a truncated file", file, (bytes) => bytes.slice(0, 500), /500 bytes of \d+/],
     ["an empty file", file, () => new Uint8Array(), /0 bytes of/],
@@ -112,14 +124,20 @@ describe("a damaged checkpoint is found and passed over, with a warning", () => 
     alter(files, path, change);
     expect((await manager.latest())?.manifest.counters.epochs).toBe(1);
     expect(warnings).toEqual([expect.stringMatching(/epoch-0002-update-000000 is passed over/)]);
-    expect(await manager.verify("epoch-0002-update-000000")).toEqual([expect.stringMatching(message)]);
+    const problems = await manager.verify("epoch-0002-update-000000");
+    expect(problems).toContainEqual(expect.stringMatching(message));
+    expect(problems.every((problem) => problem.includes(path))).toBe(true);
   });
 
   it("every single flipped bit of a file is found", async () => {
     const { files, manager } = setUp();
-    const tiny = { part: new Holder({ w: Float32Array.of(1, 2), n: 1 }) };
+    const tiny = {
+      part: new Holder({ w: put([1, 2], { engine: "wasm" }), n: 1 }),
+      rest: new Holder({ w: Float32Array.of(1, 2), n: 1 }),
+      more: new Holder(1),
+    };
     const { name } = await manager.save(tiny, { counters: {} });
-    for (const path of [`${name}/part.safetensors`, `${name}/manifest.json`]) {
+    for (const path of ["part.safetensors", "values.bin", "manifest.json"].map((file) => `${name}/${file}`)) {
       const { length } = files.file(`${root}/${path}`).data;
       for (let at = 0; at < length; at += 7) {
         alter(files, path, flip(at));
@@ -131,11 +149,11 @@ describe("a damaged checkpoint is found and passed over, with a warning", () => 
     expect(await manager.verify(name)).toEqual([]);
   });
 
-  it("a missing file", async () => {
+  it.each([file, shared])("a missing file, %s", async (path) => {
     const { files, manager, save, warnings } = setUp();
     await save(1);
     await save(2);
-    await files.fs.remove(`${root}/${file}`);
+    await files.fs.remove(`${root}/${path}`);
     expect((await manager.latest())?.manifest.counters.epochs).toBe(1);
     expect(warnings.join()).toMatch(/its file is missing/);
   });
@@ -143,8 +161,8 @@ describe("a damaged checkpoint is found and passed over, with a warning", () => 
   it("is not restored from: nothing is changed", async () => {
     const { files, manager, save } = setUp();
     const { name } = await save(1);
-    alter(files, `${name}/rest.safetensors`, (bytes) => flip(bytes.length - 2)(bytes));
-    const here = { part: new Holder({ w: new Float32Array(1) }), rest: new Holder([0]) };
+    alter(files, `${name}/values.bin`, flip(20));
+    const here = { part: new Holder({ w }), rest: new Holder([0]), more: new Holder(new Float32Array(2)) };
     await expect(manager.restore(here, await manager.load(name))).rejects.toMatchObject({
       code: "CHECKPOINT_DAMAGED",
     });
@@ -158,12 +176,12 @@ describe("a damaged checkpoint is found and passed over, with a warning", () => 
       new TextEncoder().encode(
         new TextDecoder()
           .decode(bytes)
-          .replace('"version": 1', '"version": 7')
+          .replace('"version": 2', '"version": 7')
           .replace(/"checksum": .*/, '"checksum": "computed in another way"'),
       ),
     );
     await expect(manager.load(name)).rejects.toThrow(
-      /format version 7.*reads up to 1.*CHECKPOINT_NEWER.*newer espalier/s,
+      /format version 7.*reads up to 2.*CHECKPOINT_NEWER.*newer espalier/s,
     );
   });
 });

@@ -53,13 +53,13 @@ export type InspectedCheckpoint = Awaited<ReturnType<typeof inspectCheckpoint>>;
 export async function inspectCheckpoint(checkpoint: Checkpoint) {
   const { path, manifest } = checkpoint;
   const components = [];
-  for (const [name, { file, bytes, sha256 }] of Object.entries(manifest.components)) {
+  for (const [name, { file, offset = 0, bytes, sha256 }] of Object.entries(manifest.components)) {
     const leaves = await checkpoint.withComponent(name, async ({ header }) => savedLeaves(header));
     const tensors = leaves.filter((leaf) => leaf.kind !== "value");
     const values = leaves.flatMap((leaf) =>
       leaf.kind === "value" ? [[leaf.path, leaf.value] as const] : [],
     );
-    components.push({ name, file, bytes, sha256, tensors, values: Object.fromEntries(values) });
+    components.push({ name, file, offset, bytes, sha256, tensors, values: Object.fromEntries(values) });
   }
   return { path, ...manifest, bytes: sizeOf(manifest), components };
 }

@@ -38,7 +38,8 @@ describe.each(testEngines())("a run on %s, saved to disk by another thread", (en
   const states = (): Record<string, StateTree> => ({
     params: { layers: many(), large: large() },
     optimizer: { m: [large()], step: 12, flags: put([true, false], { engine }) },
-    "hook.early stop/best": { best: Number.POSITIVE_INFINITY, history: Float64Array.of(1, 2) },
+    "hook.early stop/best": { best: Number.POSITIVE_INFINITY, history: new Float64Array(40_000).fill(2) },
+    "hook.counts": [1, Float64Array.of(3)],
     data: { key: Uint32Array.of(1, 2), position: 0 },
   });
   const holders = (from: Record<string, StateTree>) =>
@@ -55,11 +56,11 @@ describe.each(testEngines())("a run on %s, saved to disk by another thread", (en
     });
     expect(saved.name).toBe("epoch-0012-update-000480");
     expect(readdirSync(saved.path).sort()).toEqual([
-      "data.safetensors",
       "hook.early%20stop%2fbest.safetensors",
       "manifest.json",
       "optimizer.safetensors",
       "params.safetensors",
+      "values.bin",
     ]);
     await manager.close();
     expect(readdirSync(directory)).toEqual([saved.name]);

@@ -15,7 +15,7 @@ import {
 
 const manifest: Manifest = {
   format: "espalier-checkpoint",
-  version: 1,
+  version: 2,
   name: "epoch-0001-update-000002",
   run: "läuft",
   sequence: 1,

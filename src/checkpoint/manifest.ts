@@ -11,9 +11,11 @@ export const manifestFile = "manifest.json";
 /** Bytes that a manifest may have: as many as a component's header. */
 export const longestManifest = 100_000_000;
 
-/** A component's file. */
+/** A component's place and content: a safetensors file, alone or as a part of a file that holds several. */
 export interface ComponentRecord extends FileRecord {
   readonly file: string;
+  /** Where it begins in the file. Default: 0. */
+  readonly offset?: number;
   /** Tensors and arrays in it. */
   readonly tensors: number;
 }
@@ -108,6 +110,7 @@ const has =
     isPlainObject(value) && Object.entries(fields).every(([name, check]) => check(value[name]));
 const isRecord = has({
   file: (file) => typeof file === "string" && isName(file),
+  offset: (offset) => offset === undefined || isCount(offset),
   bytes: isCount,
   sha256: (hash) => typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash),
   tensors: isCount,
@@ -152,11 +155,32 @@ function checked(decoded: unknown): Manifest {
     const value = manifest[name as keyof Manifest];
     if (!check(value)) throw damaged(`its ${name} cannot be: ${shown(value)}`);
   }
-  const files = Object.values(manifest.components).map(({ file }) => file.toLowerCase());
-  if (new Set(files).size !== files.length) throw damaged("two of its components have one file");
+  for (const records of recordsByFile(manifest).values()) {
+    let end = 0;
+    for (const { file, offset = 0, bytes } of records) {
+      if (offset !== end)
+        throw damaged(`its components do not fill ${file}: ${end} is followed by ${offset}`);
+      end += bytes;
+    }
+  }
   if (configHash(manifest.config) !== manifest.configHash)
     throw damaged("its configHash does not fit its config");
   return manifest;
+}
+
+/** The components' records by the files that they are in, in the order in which they lie there. */
+export function recordsByFile({
+  components,
+}: Pick<Manifest, "components">): ReadonlyMap<string, readonly ComponentRecord[]> {
+  const files = new Map<string, ComponentRecord[]>();
+  for (const record of Object.values(components)) {
+    const others = files.get(record.file);
+    if (others) others.push(record);
+    else files.set(record.file, [record]);
+  }
+  for (const records of files.values())
+    records.sort((a, b) => (a.offset ?? 0) - (b.offset ?? 0) || a.bytes - b.bytes);
+  return files;
 }
 
 const checksum = (plain: Json): string => hex(sha256().update(JSON.stringify(plain)).digest());
@@ -166,13 +190,16 @@ const damaged = (why: string): EspalierError => new EspalierError("CHECKPOINT_DA
 type Plain = Readonly<Record<string, Json>>;
 
 /** The version that is written. Checkpoints of every earlier version can be read. */
-export const currentVersion = 1;
+export const currentVersion = 2;
 
 /**
  * Functions from a manifest of one version to the next: `migrations[1]` makes version 2 of version 1. Adding a version
  * adds an entry here and a committed checkpoint of the version before under `fixtures/`.
  */
-const migrations: Readonly<Record<number, (manifest: Plain) => Plain>> = {};
+const migrations: Readonly<Record<number, (manifest: Plain) => Plain>> = {
+  // Version 1 had a file for each component.
+  1: (manifest) => manifest,
+};
 
 /** Brings a manifest to the current version, step by step. */
 export function migrate(

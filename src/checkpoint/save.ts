@@ -1,4 +1,5 @@
 import { didYouMean, EspalierError, errorText, hex, isPlainObject, sha256, shown } from "../core/index.ts";
+import { Tensor } from "../engine/index.ts";
 import { type Counters, noCounters } from "../schedule/index.ts";
 import { deepest, walkState } from "../state/index.ts";
 import type { Json } from "./json.ts";
@@ -10,9 +11,9 @@ import {
   type Manifest,
   manifestFile,
 } from "./manifest.ts";
-import type { Snapshot } from "./snapshot.ts";
-import type { CheckpointWriter, StoreLock } from "./store/store.ts";
-import { writeComponent } from "./write-component.ts";
+import type { ComponentImage, Snapshot } from "./snapshot.ts";
+import { type CheckpointWriter, type StoreLock, sha256Of } from "./store/store.ts";
+import { encodeComponent, writeComponent } from "./write-component.ts";
 
 /** Metadata of a checkpoint. `counters` or `step` is required. */
 export interface CheckpointMetadata {
@@ -213,7 +214,8 @@ async function writeComponents(
       throw error;
     }
   };
-  const each = [...images];
+  const each = [...images].filter(([, image]) => !isJoined(image));
+  const joined = [...images].filter(([, image]) => isJoined(image));
   // The largest first, so that none is left alone with it at the end.
   const waiting = each.filter(([, { bytes }]) => bytes > small).sort(([, a], [, b]) => b.bytes - a.bytes);
   const writeNext = async (): Promise<void> => {
@@ -223,9 +225,37 @@ async function writeComponents(
   const ends = await Promise.allSettled([
     ...Array.from({ length: atOnce }, writeNext),
     ...each.filter(([, { bytes }]) => bytes <= small).map(write),
+    writeJoined(writer, joined, records),
   ]);
   for (const end of ends) if (end.status === "rejected") throw end.reason;
   return Object.fromEntries([...images.keys()].map((name) => [name, records.get(name) as ComponentRecord]));
+}
+
+/** The file of components that are small and have no tensors: each file costs a save an fsync. */
+const joinedFile = "values.bin";
+
+const isJoined = ({ bytes, tree, leaves }: ComponentImage): boolean =>
+  bytes + tree.length <= small && !leaves.some(({ source }) => source instanceof Tensor);
+
+/** Writes components one after another into one file. */
+async function writeJoined(
+  writer: CheckpointWriter,
+  images: readonly (readonly [string, ComponentImage])[],
+  records: Map<string, ComponentRecord>,
+): Promise<void> {
+  if (images.length === 0) return;
+  const parts: Uint8Array[] = [];
+  let offset = 0;
+  for (const [component, image] of images) {
+    const part = encodeComponent(image);
+    const record = { file: joinedFile, offset, bytes: part.length, sha256: sha256Of(part) };
+    records.set(component, { ...record, tensors: image.leaves.length });
+    parts.push(part);
+    offset += part.length;
+  }
+  const file = await writer.file(joinedFile);
+  await file.write(Buffer.concat(parts));
+  await file.close();
 }
 
 /** A file for each component, named like it as far as every file system allows. */

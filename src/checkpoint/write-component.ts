@@ -1,7 +1,7 @@
 import { EspalierError } from "../core/index.ts";
 import { Tensor } from "../engine/index.ts";
 import { encodeHeader, nameOf } from "./safetensors/header.ts";
-import { toFileBytes } from "./safetensors/tensors.ts";
+import { encodeSafetensors, toFileBytes } from "./safetensors/tensors.ts";
 import type { ComponentImage, ImageLeaf } from "./snapshot.ts";
 import type { FileRecord, FileWriter, MemoryInPlace } from "./store/store.ts";
 
@@ -41,6 +41,17 @@ export async function writeComponent(
   await blocks.flush();
   return file.close();
 }
+
+/** The same in memory, for a component without tensors. */
+export const encodeComponent = ({ tree, leaves }: ComponentImage): Uint8Array =>
+  encodeSafetensors(
+    Object.fromEntries(
+      leaves.flatMap(({ name, dtype, shape, source }) =>
+        source instanceof Tensor ? [] : [[name, { dtype, shape, data: source }] as const],
+      ),
+    ),
+    { [treeKey]: tree },
+  );
 
 /** Writes a large leaf where it is, if its engine and the writer can. */
 async function placed(name: string, leaf: ImageLeaf, file: FileWriter, blocks: Blocks): Promise<boolean> {

@@ -62,7 +62,7 @@ it("checkpoints are listed, looked into, verified and protected, from the run th
   expect((await send("POST", `${path}/protect`, { protected: "yes" })).status).toBe(400);
 
   expect((await send("POST", `${path}/verify`, {})).json).toEqual({ problems: [] });
-  const file = join(first.path, "model.safetensors");
+  const file = join(first.path, "values.bin");
   const bytes = readFileSync(file);
   bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1;
   writeFileSync(file, bytes);

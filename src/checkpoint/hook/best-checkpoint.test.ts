@@ -40,7 +40,7 @@ describe("bestCheckpoint", () => {
     const directory = temporaryDirectory();
     await trained(directory);
     const { rmSync } = await import("node:fs");
-    rmSync(`${directory}/epoch-0002-update-000004/parameters.safetensors`);
+    rmSync(`${directory}/epoch-0002-update-000004/values.bin`);
     const warnings: string[] = [];
     const manager = new CheckpointManager({
       store: localStore(directory),

@@ -1,10 +1,15 @@
 import { codeOf, EspalierError, messageOf } from "../../core/index.ts";
 import { Checkpoint, checkpointName } from "../checkpoint.ts";
 import type { CheckpointManager } from "../manager.ts";
-import type { ComponentRecord, Manifest } from "../manifest.ts";
+import { type ComponentRecord, type Manifest, recordsByFile } from "../manifest.ts";
 import { writeManifest } from "../save.ts";
 import { uriOf } from "../store/address.ts";
-import type { CheckpointStore, CheckpointWriter, StoredCheckpoint } from "../store/store.ts";
+import {
+  type CheckpointStore,
+  type CheckpointWriter,
+  type StoredCheckpoint,
+  sha256Of,
+} from "../store/store.ts";
 import type { PublicationSettings } from "./checkpoint-hook.ts";
 
 /** Bytes that are on their way at once. */
@@ -54,7 +59,7 @@ async function copyCheckpoint(
     const writer = await lock.begin(free);
     try {
       const stored = await from.open(name);
-      for (const record of Object.values(manifest.components)) await copyFile(stored, record, writer);
+      for (const [file, records] of recordsByFile(manifest)) await copyFile(stored, file, records, writer);
       await writeManifest(writer, { ...manifest, name: free });
       await writer.commit();
     } catch (error) {
@@ -69,16 +74,28 @@ async function copyCheckpoint(
 
 async function copyFile(
   from: StoredCheckpoint,
-  { file: name, bytes, sha256 }: ComponentRecord,
+  name: string,
+  records: readonly ComponentRecord[],
   writer: CheckpointWriter,
 ): Promise<void> {
   const source = await from.file(name);
+  const check = (found: string, { sha256 }: ComponentRecord): void => {
+    if (found !== sha256)
+      throw new EspalierError("CHECKPOINT_DAMAGED", `${name} was altered: its hash does not fit`);
+  };
   try {
     const copy = await writer.file(name);
-    for (let at = 0; at < bytes; at += piece)
-      await copy.write(await source.read(at, Math.min(piece, bytes - at)));
-    if ((await copy.close()).sha256 !== sha256)
-      throw new EspalierError("CHECKPOINT_DAMAGED", `${name} was altered: its hash does not fit`);
+    const [only, ...more] = records;
+    for (const record of more.length > 0 ? records : []) {
+      const part = await source.read(record.offset ?? 0, record.bytes);
+      check(sha256Of(part), record);
+      await copy.write(part);
+    }
+    const alone = only && more.length === 0 ? only : undefined;
+    for (let at = 0; alone && at < alone.bytes; at += piece)
+      await copy.write(await source.read(at, Math.min(piece, alone.bytes - at)));
+    const { sha256 } = await copy.close();
+    if (alone) check(sha256, alone);
   } finally {
     await source.close();
   }

@@ -29,7 +29,7 @@ describe("onStart", () => {
     const first = trainerOf([checkpointHook({ directory, onStart: "resume" })], until(8));
     await first.trainer.train();
     expect(batchesOf(first)).toBe(2);
-    truncateSync(join(store.path("epoch-0002-update-000008"), "parameters.safetensors"), 3);
+    truncateSync(join(store.path("epoch-0002-update-000008"), "values.bin"), 3);
     const second = trainerOf([checkpointHook({ directory })]);
     await second.trainer.train();
     expect(batchesOf(second)).toBe(6);
@@ -108,7 +108,7 @@ describe("onStart", () => {
   it("resume: does not begin anew beside checkpoints that are all damaged", async () => {
     const directory = temporaryDirectory();
     const store = await begun(localStore(directory));
-    for (const name of await store.list()) rmSync(join(store.path(name), "parameters.safetensors"));
+    for (const name of await store.list()) rmSync(join(store.path(name), "values.bin"));
     const run = trainerOf([checkpointHook({ directory })]);
     await expect(run.trainer.train()).rejects.toThrow(
       /none of them is whole:\n.*000006 is passed over.*\n.*000004 is passed over.*CHECKPOINT_DAMAGED/,

@@ -106,7 +106,7 @@ describeInRest("several ranks, each a process, one directory", () => {
   it("all pass over a checkpoint of which one rank's part is damaged", async () => {
     const directory = temporaryDirectory();
     await launched(directory);
-    truncateSync(join(directory, twelve as string, "rank-0002", "parameters.safetensors"), 3);
+    truncateSync(join(directory, twelve as string, "rank-0002", "values.bin"), 3);
     const again = await launched(directory);
     expect(again.map((told) => told?.resumedAt)).toEqual([8, 8, 8]);
   });

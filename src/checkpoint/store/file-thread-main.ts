@@ -1,7 +1,6 @@
 import { node } from "../../core/index.ts";
-import { nodeFileSystem, type Renaming, renameToLast } from "./file-system.ts";
+import { nodeFileSystem, type Renaming } from "./file-system.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
-import type { FileRecord } from "./store.ts";
 
 /** Memory by its address, and the module whose `view(address, bytes)` gives an ArrayBuffer of it. */
 export interface MemoryAt {
@@ -40,11 +39,11 @@ export function runThread(): void {
     };
     const turn = done.then(
       (result) => {
-        if (["whole", "rename", "close", "abandon", "finish"].includes(call)) forget();
+        if (["commit", "close", "abandon", "finish"].includes(call)) forget();
         answer({ id, result });
       },
       ({ message, code }: NodeJS.ErrnoException) => {
-        if (["whole", "rename", "create", "open"].includes(call)) forget();
+        if (["commit", "create", "open"].includes(call)) forget();
         answer({ id, failure: { message, code } });
       },
     );
@@ -59,8 +58,7 @@ function fileCalls() {
   let writer: HashedWriter | undefined;
   let reader: HashedReader | undefined;
   return {
-    whole: async (file: SmallFile) => writeSmall(file),
-    rename: async (names: Renaming) => renameToLast(nodeFileSystem, names),
+    commit: async (commit: Commit) => commitSmall(commit),
     create: async (path: string) => {
       writer = hashedWriter(await nodeFileSystem.create(path));
     },
@@ -80,14 +78,26 @@ function fileCalls() {
   };
 }
 
-interface SmallFile {
+/** A directory that is written, but for its small files. */
+export interface Commit extends Renaming {
+  readonly files: readonly SmallFile[];
+}
+
+export interface SmallFile {
   readonly path: string;
   readonly bytes: Uint8Array;
 }
 
-/** Makes a file that lasts, without a turn between its steps. */
-function writeSmall({ path, bytes }: SmallFile): FileRecord {
-  const { fs, crypto } = node;
+/** Writes what is missing and gives the directory its name, so that all of it lasts, without a turn between the steps. */
+function commitSmall({ files, from, to, root }: Commit): void {
+  for (const file of files) writeSmall(file);
+  syncDirectory(from);
+  node.fs.renameSync(from, to);
+  if (root !== undefined) syncDirectory(root);
+}
+
+function writeSmall({ path, bytes }: SmallFile): void {
+  const { fs } = node;
   const file = fs.openSync(path, "wx");
   try {
     for (let at = 0; at < bytes.byteLength; ) {
@@ -99,7 +109,16 @@ function writeSmall({ path, bytes }: SmallFile): FileRecord {
   } finally {
     fs.closeSync(file);
   }
-  return { bytes: bytes.byteLength, sha256: crypto.createHash("sha256").update(bytes).digest("hex") };
+}
+
+function syncDirectory(path: string): void {
+  if (process.platform === "win32") return;
+  const directory = node.fs.openSync(path, "r");
+  try {
+    node.fs.fsyncSync(directory);
+  } finally {
+    node.fs.closeSync(directory);
+  }
 }
 
 function opened<T>(file: T | undefined): T {

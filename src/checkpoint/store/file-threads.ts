@@ -1,31 +1,35 @@
 import type { Transferable, Worker } from "node:worker_threads";
 import { codeOf, node } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
-import { nodeFileSystem, type Renaming, renameToLast } from "./file-system.ts";
-import type { Answer, FileCalls, MemoryAt } from "./file-thread-main.ts";
+import { nodeFileSystem, renameToLast } from "./file-system.ts";
+import type { Answer, Commit, FileCalls, MemoryAt, SmallFile } from "./file-thread-main.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, hashOf } from "./hashed.ts";
+import { sha256Of } from "./store.ts";
 
 // Files are written, read and hashed on threads of their own, so that training goes on beside it:
 //
 //   main thread                         file thread (file-thread-main.ts)
-//   whole({ path, bytes }) ---------->  a small file from its creation to its fsync
-//                         <-----------  { bytes, sha256 }
 //   write(block)          ----------->  hashes it while the system writes it; every 64 MB fsync
 //                         <-----------  done: there is room for another
 //   writeInPlace(memory)  ----------->  views the engine's memory by its address, no copy
 //   close()               ----------->  fsync, { bytes, sha256 }
-//   rename(names)         ----------->  fsync of the directory, its final name, fsync of the one above
+//   commit(names, files)  ----------->  small files, fsync of each and of the directory, its final name, fsync above
 //
 // In a bundle that cannot find the thread's file the same is done on the main thread.
 
 /** Bytes that may be on their way to the disk: enough that neither side waits, little beside a model. */
 const window = 32 * 1024 * 1024;
 
-/** A file up to this size is made by one message: a checkpoint has many such, and each turn takes longer than a write. */
+/** A file up to this size waits for the commit, which one message does: each takes longer than a write. */
 const small = 1024 * 1024;
+/** Bytes that wait so at most. */
+const mostSmall = 8 * small;
 
-/** Creates a file for writing. Writes return while there is room; the next call tells of a failure. */
-export async function createHashed(path: string): Promise<HashedWriter> {
+/**
+ * Creates a file for writing. Writes return while there is room; the next call tells of a failure. A small file is left
+ * to the commit: it is put into `later`, where that is given.
+ */
+export async function createHashed(path: string, later?: SmallFile[]): Promise<HashedWriter> {
   const thread = fileThread();
   if (!thread) return hashedWriter(await nodeFileSystem.create(path));
   const file = thread.file();
@@ -83,7 +87,14 @@ export async function createHashed(path: string): Promise<HashedWriter> {
       return true;
     },
     close: async () => {
-      if (!creating) return file("whole", { path, bytes: first ?? new Uint8Array() });
+      if (!creating && later) {
+        const whole = first ?? new Uint8Array();
+        if (totalOf(later) + whole.byteLength <= mostSmall) {
+          later.push({ path, bytes: whole });
+          return { bytes: whole.byteLength, sha256: sha256Of(whole) };
+        }
+      }
+      await create();
       for (const { done } of underWay) await done;
       return file("close");
     },
@@ -93,10 +104,17 @@ export async function createHashed(path: string): Promise<HashedWriter> {
   };
 }
 
-/** Gives a directory its name, so that all of it lasts. */
-export async function renameOnThread(names: Renaming): Promise<void> {
+const totalOf = (files: readonly SmallFile[]): number =>
+  files.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+
+/** Gives a directory its name when its last files are written, so that all of it lasts. */
+export async function commitOnThread(commit: Commit): Promise<void> {
   const thread = fileThread();
-  await (thread ? thread.file()("rename", names) : renameToLast(nodeFileSystem, names));
+  if (!thread) return renameToLast(nodeFileSystem, commit);
+  const moved = commit.files
+    .map(({ bytes }) => bytes.buffer)
+    .filter((buffer) => buffer instanceof ArrayBuffer);
+  await thread.file()("commit", commit, moved);
 }
 
 /** Opens a file for reading from its beginning to its end. `next` of a file thread fills shared memory only. */

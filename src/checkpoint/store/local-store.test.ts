@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { put } from "../../engine/index.ts";
 import { Holder } from "../fakes.test-support.ts";
 import { CheckpointManager, type SavedCheckpoint } from "../index.ts";
 import { localStore } from "./local-store.ts";
@@ -73,7 +74,7 @@ describe("the local store", () => {
     "opens regular files only: %s is damage, told with file and component, or a lock that stands",
     async (_, make) => {
       const manager = new CheckpointManager({ store: localStore(newFolder()) });
-      const parts = { params: new Holder({ w: Float32Array.of(1, 2) }) };
+      const parts = { params: new Holder({ w: put([1, 2], { engine: "wasm" }) }) };
       const [one, two] = [1, 2].map((epochs) => manager.save(parts, { counters: { epochs } }));
       const { path, name } = (await one) as SavedCheckpoint;
       const other = (await two) as SavedCheckpoint;
@@ -106,24 +107,28 @@ describe("the local store", () => {
     await lock.release();
   });
 
-  it("tells of a failure on the file thread at the next write or at close", async () => {
+  it("tells of a failure on the file thread at the next write or at the commit", async () => {
     const store = localStore(newFolder());
     const lock = await store.lock();
     const writer = await lock.begin("one");
-    const [small, same, large] = [
+    const [small, large, same] = [
       await writer.file("data"),
       await writer.file("data"),
       await writer.file("data"),
     ];
     await small.write(new Uint8Array(3));
     expect(await small.close()).toMatchObject({ bytes: 3 });
-    await expect(same.close()).rejects.toThrow(/closing .*data: EEXIST.*STORE_FAILED/s);
-    await expect(large.write(new Uint8Array(2 ** 21))).rejects.toThrow(
+    await large.write(new Uint8Array(2 ** 21));
+    expect(await large.close()).toMatchObject({ bytes: 2 ** 21 });
+    await expect(same.write(new Uint8Array(2 ** 21))).rejects.toThrow(
       /writing .*data: EEXIST.*STORE_FAILED/s,
     );
-    rmSync(join(store.location), { recursive: true });
-    const more = await writer.file("more");
-    await expect(more.close()).rejects.toMatchObject({ code: "FILE_MISSING" });
+    await expect(writer.commit()).rejects.toThrow(/committing .*one: EEXIST.*STORE_FAILED/s);
     await writer.abort();
+    const two = await lock.begin("two");
+    await (await two.file("data")).close();
+    rmSync(join(store.location), { recursive: true });
+    await expect(two.commit()).rejects.toMatchObject({ code: "FILE_MISSING" });
+    await two.abort();
   });
 });

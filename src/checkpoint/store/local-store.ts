@@ -1,6 +1,7 @@
 import { EspalierError, node } from "../../core/index.ts";
 import { type FileSystem, nodeFileSystem, readExactly, renameToLast, trying } from "./file-system.ts";
-import { createHashed, openHashed, renameOnThread } from "./file-threads.ts";
+import type { SmallFile } from "./file-thread-main.ts";
+import { commitOnThread, createHashed, openHashed } from "./file-threads.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, hashOf } from "./hashed.ts";
 import { isLeftover, type Processes, systemProcesses, takeLock, temporaryPrefix } from "./lock.ts";
 import {
@@ -152,12 +153,13 @@ export async function writeCheckpoint({
 }: WriteOptions): Promise<CheckpointWriter> {
   await fs.makeDirectory(from);
   const open = new Set<HashedWriter>();
+  const later: SmallFile[] = [];
   return {
     file: async (name) => {
       checkName(name);
       const path = node.path.join(from, name);
       const file = await trying("creating", path, async () =>
-        threads ? createHashed(path) : hashedWriter(await fs.create(path)),
+        threads ? createHashed(path, later) : hashedWriter(await fs.create(path)),
       );
       open.add(file);
       const { writeInPlace } = file;
@@ -177,7 +179,7 @@ export async function writeCheckpoint({
     commit: () =>
       trying("committing", to, async () => {
         const names = { from, to, root };
-        await (threads ? renameOnThread(names) : renameToLast(fs, names));
+        await (threads ? commitOnThread({ ...names, files: later }) : renameToLast(fs, names));
       }),
     abort: async () => {
       for (const file of open) await file.abandon().catch(() => undefined);

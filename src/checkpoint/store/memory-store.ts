@@ -1,11 +1,12 @@
-import { EspalierError, hex, sha256 } from "../../core/index.ts";
+import { EspalierError } from "../../core/index.ts";
 import {
   alreadyThere,
   type CheckpointStore,
   type CheckpointWriter,
   checkName,
+  fileInMemory,
   missingFile,
-  type StoredFile,
+  sha256Of,
 } from "./store.ts";
 
 /**
@@ -28,7 +29,7 @@ export function memoryStore(): CheckpointStore {
       file: async (file) => {
         const bytes = checkpoints.get(name)?.get(file);
         if (!bytes) throw missingFile(`${path(name)}/${file}`);
-        return storedFile(bytes, `${path(name)}/${file}`);
+        return fileInMemory(bytes, `${path(name)}/${file}`);
       },
     }),
     lock: async (asked = "another lock") => {
@@ -71,36 +72,11 @@ function writer(commit: (files: ReadonlyMap<string, Uint8Array>) => void): Check
         close: async () => {
           const bytes = Buffer.concat(chunks);
           files.set(name, bytes);
-          return { bytes: bytes.length, sha256: hashOf(bytes) };
+          return { bytes: bytes.length, sha256: sha256Of(bytes) };
         },
       };
     },
     commit: async () => commit(files),
     abort: async () => files.clear(),
-  };
-}
-
-const hashOf = (bytes: Uint8Array): string => hex(sha256().update(bytes).digest());
-
-function storedFile(bytes: Uint8Array, path: string): StoredFile {
-  const read = (from: number, length: number, into: Uint8Array = new Uint8Array(length)): Uint8Array => {
-    if (from + length > bytes.length)
-      throw new EspalierError("FILE_TRUNCATED", `${path} has ${bytes.length} bytes, not ${from + length}`);
-    into.set(bytes.subarray(from, from + length));
-    return into;
-  };
-  return {
-    size: bytes.length,
-    read: async (from, length, into) => read(from, length, into),
-    readHashed: async (lengths, take) => {
-      let at = 0;
-      lengths.forEach((length, i) => {
-        take(read(at, length), i);
-        at += length;
-      });
-      return hashOf(bytes);
-    },
-    hash: async () => hashOf(bytes),
-    close: async () => undefined,
   };
 }

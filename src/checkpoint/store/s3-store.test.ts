@@ -66,7 +66,7 @@ describe("the store on S3", () => {
         .flatMap((name) => [`.committed/${name}/TOKEN`])
         .concat(
           ["epoch-0002-update-000000", "epoch-0003-update-000000"].flatMap((name) =>
-            ["manifest.json", "part.safetensors"].map((file) => `${name}/TOKEN/${file}`),
+            ["manifest.json", "values.bin"].map((file) => `${name}/TOKEN/${file}`),
           ),
         ),
     );
@@ -110,8 +110,9 @@ describe("the store on S3", () => {
       server.fileOf(
         join(
           place,
-          server.keysOf(place).find((key) => key.startsWith(`epoch-000${epochs}`) && key.includes("part")) ??
-            "",
+          server
+            .keysOf(place)
+            .find((key) => key.startsWith(`epoch-000${epochs}`) && key.includes("values")) ?? "",
         ),
       );
     truncateSync(fileOf(3), 100);

@@ -1,4 +1,4 @@
-import { EspalierError } from "../../core/index.ts";
+import { EspalierError, hex, sha256 } from "../../core/index.ts";
 
 /** A file as it was written: what a manifest says of it. */
 export interface FileRecord {
@@ -119,3 +119,29 @@ export const alreadyThere = (path: string): EspalierError =>
   new EspalierError("CHECKPOINT_EXISTS", `there is a checkpoint ${path} already`, {
     fix: "choose another name: what has been committed never changes",
   });
+
+export const sha256Of = (bytes: Uint8Array): string => hex(sha256().update(bytes).digest());
+
+/** A file whose bytes are in memory. */
+export function fileInMemory(bytes: Uint8Array, path: string): StoredFile {
+  const read = (from: number, length: number, into: Uint8Array = new Uint8Array(length)): Uint8Array => {
+    if (from + length > bytes.length)
+      throw new EspalierError("FILE_TRUNCATED", `${path} has ${bytes.length} bytes, not ${from + length}`);
+    into.set(bytes.subarray(from, from + length));
+    return into;
+  };
+  return {
+    size: bytes.length,
+    read: async (from, length, into) => read(from, length, into),
+    readHashed: async (lengths, take) => {
+      let at = 0;
+      lengths.forEach((length, i) => {
+        take(read(at, length), i);
+        at += length;
+      });
+      return sha256Of(bytes);
+    },
+    hash: async () => sha256Of(bytes),
+    close: async () => undefined,
+  };
+}

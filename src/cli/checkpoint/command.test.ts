@@ -107,11 +107,11 @@ describe("espalier checkpoint verify", () => {
   it.each([
     [
       "a flipped bit",
-      (at: string) => flip(`${at}/a.safetensors`, readFileSync(`${at}/a.safetensors`).length - 1),
+      (at: string) => flip(`${at}/values.bin`, readFileSync(`${at}/values.bin`).length - 1),
       "it was altered",
     ],
-    ["a cut file", (at: string) => writeFileSync(`${at}/a.safetensors`, "x"), "it has 1 bytes of"],
-    ["a missing file", (at: string) => rmSync(`${at}/a.safetensors`), "its file is missing"],
+    ["a cut file", (at: string) => writeFileSync(`${at}/values.bin`, "x"), "it has 1 bytes of"],
+    ["a missing file", (at: string) => rmSync(`${at}/values.bin`), "its file is missing"],
     ["a missing manifest", (at: string) => rmSync(`${at}/manifest.json`), "it has no manifest.json"],
     ["an altered manifest", (at: string) => flip(`${at}/manifest.json`, 60), "manifest.json"],
   ])("says what is damaged by %s, and fails", async (_what, damage, said) => {
@@ -200,7 +200,7 @@ describe("espalier checkpoint diff", () => {
       code: 2,
       error: expect.stringContaining("give one of what lies in it: epoch-0000-update-000000"),
     });
-    flip(`${b}/x.safetensors`, readFileSync(`${b}/x.safetensors`).length - 1);
+    flip(`${b}/values.bin`, readFileSync(`${b}/values.bin`).length - 1);
     expect(await checkpoint("diff", a, b)).toMatchObject({
       code: 2,
       error: expect.stringContaining("CHECKPOINT_DAMAGED"),

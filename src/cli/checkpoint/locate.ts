@@ -59,7 +59,7 @@ async function locateOnS3(address: string): Promise<Located> {
 
 /** A checkpoint whose manifest is gone still is one, to be told what is wrong with it. */
 const looksWritten = (directory: string): boolean =>
-  readdirSync(directory).some((name) => name.endsWith(".safetensors"));
+  readdirSync(directory).some((name) => /\.(safetensors|bin)$/.test(name));
 
 function missing(path: string, full: string): EspalierError {
   const parent = dirname(full);

@@ -72,7 +72,8 @@ export function wandbArtifact(options: WandbArtifactOptions): (checkpoint: Check
 async function stage(checkpoint: Checkpoint, runDirectory: string): Promise<readonly ArtifactFile[]> {
   const { copyFile, link, rm, stat } = node.fs.promises;
   const { dirname, join, resolve } = node.path;
-  const names = ["manifest.json", ...Object.values(checkpoint.manifest.components).map(({ file }) => file)];
+  const { components } = checkpoint.manifest;
+  const names = new Set(["manifest.json", ...Object.values(components).map(({ file }) => file)]);
   const staged: ArtifactFile[] = [];
   for (const path of names) {
     const source = join(checkpoint.path, path);
