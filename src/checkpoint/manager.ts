@@ -26,6 +26,7 @@ import type { CheckpointStore, StoreLock } from "./store/store.ts";
 //               lock.begin(name)             store/              a temporary directory beside the final name
 //               per component, two at once   save.ts
 //                 writeComponent             write-component.ts  a safetensors file, hashed as it is written (store/file-threads.ts)
+//                 values.bin                 save.ts             small components without tensors, one after another
 //               manifest.json                manifest.ts         counters, config, file sizes and hashes; written last
 //               commit                       store/              fsync, one rename: whole or not there at all
 //             prune                          retention.ts        removes what no rule of `keep` keeps

@@ -1,6 +1,6 @@
 import { EspalierError } from "../core/index.ts";
 import { type Device, type DType, type HostArray, type Shape, Tensor } from "../engine/index.ts";
-import { checkOwners, joinPath, type Stateful, type StateTree, walkState } from "../state/index.ts";
+import { joinPath, type Stateful, type StateNode, type StateTree, walkState } from "../state/index.ts";
 import { encodeJson, mark, placed, type Step } from "./json.ts";
 import { nameOf, widthOf } from "./safetensors/header.ts";
 
@@ -50,15 +50,16 @@ export class Snapshot {
  * ```
  */
 export async function snapshot(components: Readonly<Record<string, Stateful>>): Promise<Snapshot> {
+  const owners = new Owners();
   // Every state is asked for and copied before anything is awaited: what comes later belongs to a later step.
   const images = Object.entries(components).map(([name, component]) => {
-    const image = (state: StateTree) => ({ name, state, image: imageIn(name, state, true) });
+    const image = (state: StateTree) => [name, imageIn(name, state, true, owners)] as const;
     const state = component.getState();
     return state instanceof Promise ? state.then(image) : image(state);
   });
-  const all = await Promise.all(images);
-  checkOwners(Object.fromEntries(all.map(({ name, state }) => [name, state])));
-  return new Snapshot(new Map(all.map(({ name, image }) => [name, image])));
+  const all = new Map(await Promise.all(images));
+  owners.check();
+  return new Snapshot(all);
 }
 
 /**
@@ -66,17 +67,52 @@ export async function snapshot(components: Readonly<Record<string, Stateful>>): 
  * arrays must not change until it has been written.
  */
 export function snapshotOf(states: Readonly<Record<string, StateTree>>): Snapshot {
-  // First, because its errors name the component of a state that cannot be saved.
-  const images = Object.entries(states).map(([name, state]) => [name, imageIn(name, state, false)] as const);
-  checkOwners(states);
+  const owners = new Owners();
+  const images = Object.entries(states).map(
+    ([name, state]) => [name, imageIn(name, state, false, owners)] as const,
+  );
+  owners.check();
   return new Snapshot(new Map(images));
 }
 
-function imageIn(name: string, state: StateTree, copyArrays: boolean): ComponentImage {
+function imageIn(name: string, state: StateTree, copyArrays: boolean, owners: Owners): ComponentImage {
   try {
+    // Its errors say where a state holds what cannot be saved.
+    walkState(state, (path, node) => owners.add(name, path, node));
     return imageOf(state, copyArrays);
   } catch (cause) {
     throw cause instanceof EspalierError ? placed(`component "${name}"`, cause) : cause;
+  }
+}
+
+/**
+ * The owners of tensors and arrays. The same tensor, or the same memory, in the states of two components is an error that
+ * names both places, because after a restore they would be two pieces that drift apart. Within one component a tensor may
+ * stand in several places: tensors never change.
+ */
+class Owners {
+  readonly #owners = new Map<unknown, { readonly component: string; readonly place: string }>();
+  readonly #shared: string[] = [];
+
+  add(component: string, path: string, node: StateNode): void {
+    if (node.kind !== "tensor" && node.kind !== "array") return;
+    // Two views of one memory are one piece of state, whatever parts of it they show.
+    const piece = node.kind === "tensor" ? node.value : node.value.buffer;
+    const place = path === "" ? component : `${component}: ${path}`;
+    const owner = this.#owners.get(piece);
+    if (!owner) this.#owners.set(piece, { component, place });
+    else if (owner.component !== component) {
+      const what = node.kind === "tensor" ? node.value.type.text : node.type;
+      this.#shared.push(`${owner.place} and ${place} (${what})`);
+    }
+  }
+
+  check(): void {
+    if (this.#shared.length === 0) return;
+    const what = `the same state belongs to two components: ${this.#shared.join("; ")}`;
+    throw new EspalierError("STATE_SHARED", what, {
+      fix: "let one component own it; where both start from the same numbers, give the second a copy",
+    });
   }
 }
 
@@ -100,10 +136,8 @@ export interface ImageLeaf {
 /** The marks of a tree for leaves that are in the data. */
 export type LeafKind = "tensor" | "array";
 
-/** Copies plain values of a state, and arrays where `copyArrays`. Tensors never change and are held as they are. */
+/** Copies plain values of a state that can be saved, and arrays where `copyArrays`. Tensors never change and are held as they are. */
 export function imageOf(state: StateTree, copyArrays: boolean): ComponentImage {
-  // Its errors say where a state holds what cannot be saved.
-  walkState(state, () => undefined);
   const leaves: ImageLeaf[] = [];
   const tree = encodeJson(state, (value, path) => {
     const kind = value instanceof Tensor ? "tensor" : ArrayBuffer.isView(value) ? "array" : undefined;

@@ -10,6 +10,8 @@ export const treeKey = "espalier.tree";
 
 /** Copying less than this is cheaper than a write of its own. */
 const smallestInPlace = 256 * 1024;
+/** Engines copy parts up to this size at once, larger ones on threads of their own. */
+const smallestPart = 64 * 1024;
 /** After copying this many bytes on this thread, training gets a turn. */
 const turnAfter = 8 * 1024 * 1024;
 /** Handing over a tensor in place takes about as long as copying this many. */
@@ -68,10 +70,14 @@ async function placed(name: string, leaf: ImageLeaf, file: FileWriter, blocks: B
   return taken;
 }
 
-/** Copies a leaf into blocks; gives how many bytes this thread copied. An engine may copy parts by itself. */
+/**
+ * Copies a leaf into blocks; gives how many bytes this thread copied. An engine may copy parts by itself, except of a
+ * leaf for which that would take a turn of the event loop, and a copy on this thread less.
+ */
 async function add(name: string, leaf: ImageLeaf, blocks: Blocks): Promise<number> {
   const { source, dtype } = leaf;
-  if (source instanceof Tensor && source.backend.readBytes) {
+  const atOnce = leaf.bytes > smallestPart && leaf.bytes < smallestInPlace;
+  if (source instanceof Tensor && source.backend.readBytes && !atOnce) {
     const read: Fill = (target, from) => naming(name, leaf, async () => source.readBytes(from, target));
     await blocks.add(leaf.bytes, read);
     return 0;

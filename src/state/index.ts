@@ -2,4 +2,4 @@
 export { firstDifference, sameState } from "./compare.ts";
 export { hashState } from "./hash.ts";
 export type { Stateful, StateLeaf, StateTree } from "./stateful.ts";
-export { checkOwners, copyState, deepest, flattenState, join as joinPath, walkState } from "./walk.ts";
+export { copyState, deepest, flattenState, join as joinPath, type StateNode, walkState } from "./walk.ts";

@@ -39,10 +39,11 @@ const files = () => process.getBuiltinModule("node:fs/promises");
 
 /** The machine's own file system. */
 export const nodeFileSystem: FileSystem = {
+  // At once, as the list: a turn of the event loop takes longer while training goes on.
   makeDirectory: async (path) => makeDirectory(path),
   list: async (path) => {
     try {
-      return await files().readdir(path);
+      return process.getBuiltinModule("node:fs").readdirSync(path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
       throw error;
@@ -100,13 +101,7 @@ export async function putWhole(
 ): Promise<void> {
   await fs.remove(draft);
   try {
-    const file = await fs.create(draft);
-    try {
-      await writeExactly(file, bytes, 0);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeWhole(fs, { path: draft, bytes });
     await fs.rename(draft, path);
   } catch (error) {
     await fs.remove(draft).catch(() => undefined);
@@ -114,18 +109,47 @@ export async function putWhole(
   }
 }
 
-/** A directory that is written, the name that it gets, and the directory both are in, which is synced where it is given. */
+/** A file that is in memory as a whole. */
+export interface SmallFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+async function writeWhole(fs: FileSystem, { path, bytes }: SmallFile): Promise<void> {
+  const file = await fs.create(path);
+  try {
+    await writeExactly(file, bytes, 0);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** A directory, the name that it gets, and the directory both are in, which is synced where it is given. */
 export interface Renaming {
   readonly from: string;
   readonly to: string;
   readonly root?: string | undefined;
 }
 
-/** Gives a directory its name, so that all of it lasts. */
-export async function renameToLast(fs: FileSystem, { from, to, root }: Renaming): Promise<void> {
+/** A directory that is written but for its small files. */
+export interface Commit extends Renaming {
+  readonly files: readonly SmallFile[];
+}
+
+/** Writes what is missing in a directory and gives it its name, so that all of it lasts. */
+export async function commitDirectory(fs: FileSystem, { files, from, to, root }: Commit): Promise<void> {
+  for (const file of files) await writeWhole(fs, file);
   await fs.syncDirectory(from);
   await fs.rename(from, to);
   if (root !== undefined) await fs.syncDirectory(root);
+}
+
+/** Removes a directory: first out of sight, so that it is never seen in parts. */
+export async function removeDirectory(fs: FileSystem, { from, to, root }: Renaming): Promise<void> {
+  await fs.rename(from, to);
+  if (root !== undefined) await fs.syncDirectory(root);
+  await fs.remove(to);
 }
 
 /** Writes all bytes at a position; an error where no more are taken. */

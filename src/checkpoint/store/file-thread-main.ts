@@ -1,5 +1,12 @@
 import { node } from "../../core/index.ts";
-import { nodeFileSystem, type Renaming } from "./file-system.ts";
+import {
+  type Commit,
+  commitDirectory,
+  type FileSystem,
+  nodeFileSystem,
+  type Renaming,
+  removeDirectory,
+} from "./file-system.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter } from "./hashed.ts";
 
 /** Memory by its address, and the module whose `view(address, bytes)` gives an ArrayBuffer of it. */
@@ -39,11 +46,11 @@ export function runThread(): void {
     };
     const turn = done.then(
       (result) => {
-        if (["commit", "close", "abandon", "finish"].includes(call)) forget();
+        if (["commit", "remove", "close", "abandon", "finish"].includes(call)) forget();
         answer({ id, result });
       },
       ({ message, code }: NodeJS.ErrnoException) => {
-        if (["commit", "create", "open"].includes(call)) forget();
+        if (["commit", "remove", "create", "open"].includes(call)) forget();
         answer({ id, failure: { message, code } });
       },
     );
@@ -58,7 +65,8 @@ function fileCalls() {
   let writer: HashedWriter | undefined;
   let reader: HashedReader | undefined;
   return {
-    commit: async (commit: Commit) => commitSmall(commit),
+    commit: async (commit: Commit) => commitDirectory(blockingFiles, commit),
+    remove: async (names: Renaming) => removeDirectory(blockingFiles, names),
     create: async (path: string) => {
       writer = hashedWriter(await nodeFileSystem.create(path));
     },
@@ -78,48 +86,30 @@ function fileCalls() {
   };
 }
 
-/** A directory that is written, but for its small files. */
-export interface Commit extends Renaming {
-  readonly files: readonly SmallFile[];
-}
-
-export interface SmallFile {
-  readonly path: string;
-  readonly bytes: Uint8Array;
-}
-
-/** Writes what is missing and gives the directory its name, so that all of it lasts, without a turn between the steps. */
-function commitSmall({ files, from, to, root }: Commit): void {
-  for (const file of files) writeSmall(file);
-  syncDirectory(from);
-  node.fs.renameSync(from, to);
-  if (root !== undefined) syncDirectory(root);
-}
-
-function writeSmall({ path, bytes }: SmallFile): void {
-  const { fs } = node;
-  const file = fs.openSync(path, "wx");
-  try {
-    for (let at = 0; at < bytes.byteLength; ) {
-      const taken = fs.writeSync(file, bytes, at);
-      if (taken === 0) throw Object.assign(new Error("nothing more was taken"), { code: "ENOSPC" });
-      at += taken;
+/** Does in one turn what takes several: on this thread nothing else waits for them. */
+const blockingFiles: FileSystem = {
+  ...nodeFileSystem,
+  create: async (path) => {
+    const { openSync, writeSync, fsyncSync, closeSync } = node.fs;
+    const file = openSync(path, "wx");
+    return {
+      write: async (bytes, position) => writeSync(file, bytes, 0, bytes.byteLength, position),
+      sync: async () => fsyncSync(file),
+      close: async () => closeSync(file),
+    };
+  },
+  rename: async (from, to) => node.fs.renameSync(from, to),
+  remove: async (path) => node.fs.rmSync(path, { recursive: true, force: true }),
+  syncDirectory: async (path) => {
+    if (process.platform === "win32") return;
+    const directory = node.fs.openSync(path, "r");
+    try {
+      node.fs.fsyncSync(directory);
+    } finally {
+      node.fs.closeSync(directory);
     }
-    fs.fsyncSync(file);
-  } finally {
-    fs.closeSync(file);
-  }
-}
-
-function syncDirectory(path: string): void {
-  if (process.platform === "win32") return;
-  const directory = node.fs.openSync(path, "r");
-  try {
-    node.fs.fsyncSync(directory);
-  } finally {
-    node.fs.closeSync(directory);
-  }
-}
+  },
+};
 
 function opened<T>(file: T | undefined): T {
   if (file === undefined) throw new Error("the file is not open");

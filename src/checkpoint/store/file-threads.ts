@@ -1,10 +1,15 @@
 import type { Transferable, Worker } from "node:worker_threads";
 import { codeOf, node } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
-import { nodeFileSystem, renameToLast } from "./file-system.ts";
-import type { Answer, Commit, FileCalls, MemoryAt, SmallFile } from "./file-thread-main.ts";
+import {
+  type Commit,
+  commitDirectory,
+  nodeFileSystem,
+  type Renaming,
+  removeDirectory,
+} from "./file-system.ts";
+import type { Answer, FileCalls, MemoryAt } from "./file-thread-main.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, hashOf } from "./hashed.ts";
-import { sha256Of } from "./store.ts";
 
 // Files are written, read and hashed on threads of their own, so that training goes on beside it:
 //
@@ -13,6 +18,7 @@ import { sha256Of } from "./store.ts";
 //                         <-----------  done: there is room for another
 //   writeInPlace(memory)  ----------->  views the engine's memory by its address, no copy
 //   close()               ----------->  fsync, { bytes, sha256 }
+//   remove(names)         ----------->  another name, fsync of the one above, its files
 //   commit(names, files)  ----------->  small files, fsync of each and of the directory, its final name, fsync above
 //
 // In a bundle that cannot find the thread's file the same is done on the main thread.
@@ -20,22 +26,12 @@ import { sha256Of } from "./store.ts";
 /** Bytes that may be on their way to the disk: enough that neither side waits, little beside a model. */
 const window = 32 * 1024 * 1024;
 
-/** A file up to this size waits for the commit, which one message does: each takes longer than a write. */
-const small = 1024 * 1024;
-/** Bytes that wait so at most. */
-const mostSmall = 8 * small;
-
-/**
- * Creates a file for writing. Writes return while there is room; the next call tells of a failure. A small file is left
- * to the commit: it is put into `later`, where that is given.
- */
-export async function createHashed(path: string, later?: SmallFile[]): Promise<HashedWriter> {
+/** Creates a file for writing. Writes return while there is room; the next call tells of a failure. */
+export async function createHashed(path: string): Promise<HashedWriter> {
   const thread = fileThread();
   if (!thread) return hashedWriter(await nodeFileSystem.create(path));
   const file = thread.file();
-  /** All that was written so far, while that is one small part. */
-  let first: Uint8Array | undefined;
-  let creating: Promise<void> | undefined;
+  await file("create", path);
   const underWay: { readonly bytes: number; readonly done: Promise<unknown> }[] = [];
   let bytes = 0;
   let failure: { readonly error: unknown } | undefined;
@@ -50,33 +46,18 @@ export async function createHashed(path: string, later?: SmallFile[]): Promise<H
       underWay.shift();
     }
   };
-  const send = (part: Uint8Array): void => {
-    const size = part.byteLength;
-    const done = file("write", part, part.buffer instanceof ArrayBuffer ? [part.buffer] : []);
-    done.catch(fail);
-    underWay.push({ bytes: size, done });
-    bytes += size;
-  };
-  const create = (): Promise<void> => {
-    creating ??= file("create", path).then(() => {
-      if (first) send(first);
-    });
-    return creating;
-  };
   return {
     write: async (chunk) => {
       if (failure) throw failure.error;
-      const part = sendable(chunk);
-      if (!first && !creating && part.byteLength <= small) {
-        first = part;
-        return;
-      }
-      await create();
-      send(part);
+      const part = ownMemory(chunk);
+      const size = part.byteLength;
+      const done = file("write", part, part.buffer instanceof ArrayBuffer ? [part.buffer] : []);
+      done.catch(fail);
+      underWay.push({ bytes: size, done });
+      bytes += size;
       await untilBelow(window);
     },
     writeInPlace: async ({ address, viewer, release }, size) => {
-      await create();
       const at: MemoryAt = { viewer, address, bytes: size };
       sees ??= file("sees", at).catch(() => false);
       if (failure || !(await sees)) return false;
@@ -87,34 +68,27 @@ export async function createHashed(path: string, later?: SmallFile[]): Promise<H
       return true;
     },
     close: async () => {
-      if (!creating && later) {
-        const whole = first ?? new Uint8Array();
-        if (totalOf(later) + whole.byteLength <= mostSmall) {
-          later.push({ path, bytes: whole });
-          return { bytes: whole.byteLength, sha256: sha256Of(whole) };
-        }
-      }
-      await create();
       for (const { done } of underWay) await done;
       return file("close");
     },
-    abandon: async () => {
-      if (creating) await file("abandon");
-    },
+    abandon: () => file("abandon"),
   };
 }
 
-const totalOf = (files: readonly SmallFile[]): number =>
-  files.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
-
-/** Gives a directory its name when its last files are written, so that all of it lasts. */
+/** Does `commitDirectory` there. */
 export async function commitOnThread(commit: Commit): Promise<void> {
   const thread = fileThread();
-  if (!thread) return renameToLast(nodeFileSystem, commit);
+  if (!thread) return commitDirectory(nodeFileSystem, commit);
   const moved = commit.files
     .map(({ bytes }) => bytes.buffer)
     .filter((buffer) => buffer instanceof ArrayBuffer);
   await thread.file()("commit", commit, moved);
+}
+
+/** Does `removeDirectory` there. */
+export async function removeOnThread(names: Renaming): Promise<void> {
+  const thread = fileThread();
+  await (thread ? thread.file()("remove", names) : removeDirectory(nodeFileSystem, names));
 }
 
 /** Opens a file for reading from its beginning to its end. `next` of a file thread fills shared memory only. */
@@ -134,8 +108,8 @@ export async function openHashed(path: string): Promise<HashedReader> {
 export const hashFile = async (path: string): Promise<string> =>
   hashOf(await openHashed(path), (reader) => reader.rest());
 
-/** Moved to the other thread without a copy, except where it is a part of a larger memory. */
-function sendable(chunk: Uint8Array): Uint8Array {
+/** Memory that can be moved to another thread: a copy only of what is a part of a larger one. */
+export function ownMemory(chunk: Uint8Array): Uint8Array {
   const whole = chunk.buffer instanceof SharedArrayBuffer || chunk.byteLength === chunk.buffer.byteLength;
   return whole ? chunk : new Uint8Array(chunk);
 }

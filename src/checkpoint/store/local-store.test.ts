@@ -121,7 +121,7 @@ describe("the local store", () => {
     await large.write(new Uint8Array(2 ** 21));
     expect(await large.close()).toMatchObject({ bytes: 2 ** 21 });
     await expect(same.write(new Uint8Array(2 ** 21))).rejects.toThrow(
-      /writing .*data: EEXIST.*STORE_FAILED/s,
+      /creating .*data: EEXIST.*STORE_FAILED/s,
     );
     await expect(writer.commit()).rejects.toThrow(/committing .*one: EEXIST.*STORE_FAILED/s);
     await writer.abort();

@@ -1,7 +1,14 @@
 import { EspalierError, node } from "../../core/index.ts";
-import { type FileSystem, nodeFileSystem, readExactly, renameToLast, trying } from "./file-system.ts";
-import type { SmallFile } from "./file-thread-main.ts";
-import { commitOnThread, createHashed, openHashed } from "./file-threads.ts";
+import {
+  commitDirectory,
+  type FileSystem,
+  nodeFileSystem,
+  readExactly,
+  removeDirectory,
+  type SmallFile,
+  trying,
+} from "./file-system.ts";
+import { commitOnThread, createHashed, openHashed, ownMemory, removeOnThread } from "./file-threads.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, hashOf } from "./hashed.ts";
 import { isLeftover, type Processes, systemProcesses, takeLock, temporaryPrefix } from "./lock.ts";
 import {
@@ -11,6 +18,7 @@ import {
   checkName,
   type StoredFile,
   type StoreLock,
+  sha256Of,
 } from "./store.ts";
 
 /** Options of {@link localStore}. */
@@ -81,11 +89,8 @@ export function localStore(directory: string, options: LocalStoreOptions = {}): 
         check(name);
         await trying("removing", path(name), async () => {
           if (!(await fs.list(root)).includes(name)) return;
-          // Out of sight first, so that it is never seen in parts.
-          const out = temporary(name);
-          await fs.rename(path(name), out);
-          await fs.syncDirectory(root);
-          await fs.remove(out);
+          const names = { from: path(name), to: temporary(name), root };
+          await (threads ? removeOnThread(names) : removeDirectory(fs, names));
         });
       },
       release: async () => {
@@ -143,6 +148,11 @@ interface WriteOptions {
   readonly to: string;
 }
 
+/** A file up to this size waits for the commit, which is done in one go: turns between its steps take long in training. */
+const small = 1024 * 1024;
+/** Bytes that wait so at most. */
+const mostWaiting = 8 * small;
+
 /** Writes a checkpoint beside its final name and renames it once. */
 export async function writeCheckpoint({
   fs,
@@ -154,32 +164,57 @@ export async function writeCheckpoint({
   await fs.makeDirectory(from);
   const open = new Set<HashedWriter>();
   const later: SmallFile[] = [];
+  let waiting = 0;
   return {
     file: async (name) => {
       checkName(name);
       const path = node.path.join(from, name);
-      const file = await trying("creating", path, async () =>
-        threads ? createHashed(path, later) : hashedWriter(await fs.create(path)),
-      );
-      open.add(file);
-      const { writeInPlace } = file;
+      /** All that was written so far, while that is one small part. */
+      let first: Uint8Array | undefined;
+      let creating: Promise<HashedWriter> | undefined;
+      const create = async (): Promise<HashedWriter> => {
+        const file = threads ? await createHashed(path) : hashedWriter(await fs.create(path));
+        open.add(file);
+        if (first) await file.write(first);
+        return file;
+      };
+      const created = (): Promise<HashedWriter> => {
+        creating ??= trying("creating", path, create);
+        return creating;
+      };
       return {
-        ...(writeInPlace && {
-          writeInPlace: (memory, bytes) => trying("writing", path, () => writeInPlace(memory, bytes)),
+        ...(threads && {
+          writeInPlace: async (memory, bytes) => {
+            const file = await created();
+            return trying("writing", path, async () => (await file.writeInPlace?.(memory, bytes)) ?? false);
+          },
         }),
-        write: (chunk) => trying("writing", path, () => file.write(chunk)),
-        close: () =>
-          trying("closing", path, async () => {
-            const record = await file.close();
-            open.delete(file);
-            return record;
-          }),
+        write: async (chunk) => {
+          if (!first && !creating && chunk.byteLength <= small) {
+            first = ownMemory(chunk);
+            return;
+          }
+          const file = await created();
+          await trying("writing", path, () => file.write(chunk));
+        },
+        close: async () => {
+          const bytes = first ?? new Uint8Array();
+          if (!creating && waiting + bytes.byteLength <= mostWaiting) {
+            waiting += bytes.byteLength;
+            later.push({ path, bytes });
+            return { bytes: bytes.byteLength, sha256: sha256Of(bytes) };
+          }
+          const file = await created();
+          const record = await trying("closing", path, () => file.close());
+          open.delete(file);
+          return record;
+        },
       };
     },
     commit: () =>
       trying("committing", to, async () => {
-        const names = { from, to, root };
-        await (threads ? commitOnThread({ ...names, files: later }) : renameToLast(fs, names));
+        const commit = { from, to, root, files: later };
+        await (threads ? commitOnThread(commit) : commitDirectory(fs, commit));
       }),
     abort: async () => {
       for (const file of open) await file.abandon().catch(() => undefined);
