@@ -264,8 +264,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "checkpoint: a checkpoint is removed in parts",
-    find: "const out = temporary(name); await fs.rename(path(name), out);",
-    replace: "const out = path(name);",
+    find: "await fs.rename(from, to); if (root !== undefined) await fs.syncDirectory(root); await fs.remove(to);",
+    replace: "await fs.remove(from);",
     tests: ["src/checkpoint/manager/crash.test.ts"],
   },
   {

@@ -35,12 +35,13 @@ export class Checkpoint {
   static async open(store: Pick<CheckpointStore, "path" | "open">, name: string): Promise<Checkpoint> {
     const stored = await store.open(name);
     const path = store.path(name);
-    const file = await stored.file(manifestFile).catch((cause: unknown) => {
-      if (codeOf(cause) === "FILE_NOT_REGULAR") throw notRegular(`${path}/${manifestFile}`, cause);
-      if (codeOf(cause) !== "FILE_MISSING") throw cause;
-      const missing = `there is no checkpoint ${path}: it has no ${manifestFile}`;
-      throw new EspalierError("CHECKPOINT_MISSING", missing, { cause });
-    });
+    const file = await regularFile(stored, manifestFile, `${path}/${manifestFile}`).catch(
+      (cause: unknown) => {
+        if (codeOf(cause) !== "FILE_MISSING") throw cause;
+        const missing = `there is no checkpoint ${path}: it has no ${manifestFile}`;
+        throw new EspalierError("CHECKPOINT_MISSING", missing, { cause });
+      },
+    );
     try {
       if (file.size > longestManifest)
         throw damaged(`${path}/${manifestFile}`, `it has ${file.size} bytes, more than a manifest can have`);
@@ -129,9 +130,10 @@ export class Checkpoint {
         "COMPONENT_UNKNOWN",
         `${this.path} has no component "${component}"${didYouMean(component, this.components)}`,
       );
-    const file = await this.#stored.file(record.file).catch((cause: unknown) => {
-      if (codeOf(cause) === "FILE_NOT_REGULAR") throw notRegular(this.#fileOf(component), cause);
-      throw this.#damaged(component, "its file is missing", cause);
+    const file = await regularFile(this.#stored, record.file, this.#fileOf(component)).catch((cause) => {
+      throw codeOf(cause) === "CHECKPOINT_DAMAGED"
+        ? cause
+        : this.#damaged(component, "its file is missing", cause);
     });
     try {
       const { offset = 0, bytes } = this.#files.get(record.file)?.at(-1) ?? record;
@@ -193,8 +195,11 @@ const damaged = (file: string, why: string, cause?: unknown): EspalierError =>
     cause,
   });
 
-const notRegular = (file: string, cause: unknown): EspalierError =>
-  damaged(file, "it is a pipe, a device or a directory, not a regular file", cause);
+const regularFile = (stored: StoredCheckpoint, name: string, place: string): Promise<StoredFile> =>
+  stored.file(name).catch((cause: unknown) => {
+    if (codeOf(cause) !== "FILE_NOT_REGULAR") throw cause;
+    throw damaged(place, "it is a pipe, a device or a directory, not a regular file", cause);
+  });
 
 /** A checkpoint in a list: its manifest, or why it cannot be read. */
 export type CheckpointEntry =

@@ -1,6 +1,6 @@
 import { Checkpoint, type PartedStore } from "./checkpoint.ts";
 import { CheckpointManager } from "./manager.ts";
-import { filedMetrics, type Manifest } from "./manifest.ts";
+import { bytesIn, filedMetrics, type Manifest } from "./manifest.ts";
 import { savedLeaves } from "./read-component.ts";
 import type { CheckpointStore } from "./store/store.ts";
 
@@ -28,7 +28,7 @@ export async function inspectStore(
     entries.map(async ({ name, manifest, problem }) => {
       const parts = "partsOf" in store ? await store.partsOf(name) : [store];
       const sizes = await Promise.all(
-        parts.map(async (part) => sizeOf((await Checkpoint.open(part, name)).manifest)),
+        parts.map(async (part) => bytesIn((await Checkpoint.open(part, name)).manifest)),
       ).catch(() => undefined);
       return {
         name,
@@ -42,10 +42,6 @@ export async function inspectStore(
     }),
   );
 }
-
-/** Bytes of a checkpoint's components. */
-const sizeOf = (manifest: Manifest): number =>
-  Object.values(manifest.components).reduce((sum, { bytes }) => sum + bytes, 0);
 
 export type InspectedCheckpoint = Awaited<ReturnType<typeof inspectCheckpoint>>;
 
@@ -61,5 +57,5 @@ export async function inspectCheckpoint(checkpoint: Checkpoint) {
     );
     components.push({ name, file, offset, bytes, sha256, tensors, values: Object.fromEntries(values) });
   }
-  return { path, ...manifest, bytes: sizeOf(manifest), components };
+  return { path, ...manifest, bytes: bytesIn(manifest), components };
 }

@@ -63,7 +63,7 @@ export const placed = (place: string, error: EspalierError): EspalierError =>
 
 /** The error of a text that Espalier did not write. Callers add the file and the component. */
 const malformed = (what: string, cause?: unknown): EspalierError =>
-  new EspalierError("CHECKPOINT_DAMAGED", what, { cause });
+  new EspalierError("CHECKPOINT_DAMAGED", what, { fix: "use another checkpoint", cause });
 
 /** The reverse of {@link encodeJson}; `marked` gives the values of other marks. */
 export function decodeJson(value: Json, marked: (kind: string, path: readonly Step[]) => unknown): unknown {

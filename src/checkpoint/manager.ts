@@ -10,7 +10,7 @@ import {
   problemsOf,
 } from "./checkpoint.ts";
 import { computedBy } from "./computed-by.ts";
-import type { Manifest } from "./manifest.ts";
+import { bytesIn, type Manifest } from "./manifest.ts";
 import { type RestoreOptions, restoreFrom } from "./restore.ts";
 import { type BestRule, bestFirst, checkKeep, expendable, type Keep, unmetRule } from "./retention.ts";
 import { type CheckpointMetadata, checkMetadata, type FiledMetadata, writeSnapshot } from "./save.ts";
@@ -164,8 +164,7 @@ export class CheckpointManager {
       // The checkpoint is there; that old ones could not be removed is no reason to lose it.
       this.#warn(`old checkpoints could not be removed: ${messageOf(error)}`);
     }
-    const bytes = Object.values(manifest.components).reduce((sum, record) => sum + record.bytes, 0);
-    return { name, path: this.store.path(name), manifest, bytes };
+    return { name, path: this.store.path(name), manifest, bytes: bytesIn(manifest) };
   }
 
   /** Resolves once nothing is being written; never rejects. */

@@ -1,7 +1,7 @@
-import { EspalierError, errorText, hex, isPlainObject, metricParts, sha256, shown } from "../core/index.ts";
+import { EspalierError, hex, isPlainObject, metricParts, sha256, shown } from "../core/index.ts";
 import { type Counters, noCounters } from "../schedule/index.ts";
 import type { ComputedBy } from "./computed-by.ts";
-import { decodeJson, encodeJson, type Json, parseJson, unknownMark } from "./json.ts";
+import { decodeJson, encodeJson, type Json, parseJson, placed, unknownMark } from "./json.ts";
 import type { BestRule } from "./retention.ts";
 import { type FileRecord, isName } from "./store/store.ts";
 
@@ -58,11 +58,7 @@ export function decodeManifest(text: string, path: string): Manifest {
   try {
     return decode(text, path);
   } catch (error) {
-    if (!(error instanceof EspalierError) || error.code !== "CHECKPOINT_DAMAGED") throw error;
-    throw new EspalierError("CHECKPOINT_DAMAGED", `${path}: ${errorText(error)}`, {
-      fix: "use another checkpoint",
-      cause: error.cause,
-    });
+    throw error instanceof EspalierError && error.code === "CHECKPOINT_DAMAGED" ? placed(path, error) : error;
   }
 }
 
@@ -185,7 +181,8 @@ export function recordsByFile({
 
 const checksum = (plain: Json): string => hex(sha256().update(JSON.stringify(plain)).digest());
 
-const damaged = (why: string): EspalierError => new EspalierError("CHECKPOINT_DAMAGED", why);
+const damaged = (why: string): EspalierError =>
+  new EspalierError("CHECKPOINT_DAMAGED", why, { fix: "use another checkpoint" });
 
 type Plain = Readonly<Record<string, Json>>;
 
@@ -243,6 +240,10 @@ export function configDifferences(saved: Json, present: Json, path = "config"): 
   if (configHash(saved) === configHash(present)) return [];
   return [`${path} is ${shown(saved)} in the checkpoint and ${shown(present)} here`];
 }
+
+/** Bytes of a checkpoint's components. */
+export const bytesIn = ({ components }: Pick<Manifest, "components">): number =>
+  Object.values(components).reduce((sum, { bytes }) => sum + bytes, 0);
 
 type Filed = Pick<Manifest, "metrics" | "scores">;
 

@@ -125,14 +125,22 @@ export function unmetRule(
       `keep.best: ${none} score or metric "${best.metric}" (there are ${scores.join(", ") || "none"})${suggested(best.metric, scores)}`,
       { fix: hint },
     );
-  const units = namesIn(manifests.map(({ counters }) => counters)).filter((unit) => unit !== "epoch");
+  const units = namesIn(manifests.map(({ counters }) => counters));
+  return unknownUnit(every, units, (unit) => `${none} counter "${unit}"`);
+}
+
+/** The error of a rule by a unit that is not counted, which would keep nothing. */
+export function unknownUnit(
+  every: NonNullable<Keep["every"]>,
+  counted: readonly string[],
+  said: (unit: string) => string,
+): EspalierError | undefined {
+  const units = counted.filter((name) => name !== "epoch");
   const unit = Object.keys(every).find((name) => every[name] !== undefined && !units.includes(name));
   if (unit === undefined) return undefined;
-  return new EspalierError(
-    "UNIT_UNKNOWN",
-    `keep.every: ${none} counter "${unit}"${didYouMean(unit, units)}`,
-    { fix: `name one that they have: ${units.join(", ")}` },
-  );
+  return new EspalierError("UNIT_UNKNOWN", `keep.every: ${said(unit)}${didYouMean(unit, units)}`, {
+    fix: `use one of the units counted here: ${units.join(", ")}`,
+  });
 }
 
 const namesIn = (records: readonly object[]): readonly string[] => [

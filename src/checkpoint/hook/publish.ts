@@ -1,19 +1,14 @@
-import { codeOf, EspalierError, messageOf } from "../../core/index.ts";
+import { codeOf, EspalierError, hex, messageOf, sha256 } from "../../core/index.ts";
 import { Checkpoint, checkpointName } from "../checkpoint.ts";
 import type { CheckpointManager } from "../manager.ts";
 import { type ComponentRecord, type Manifest, recordsByFile } from "../manifest.ts";
 import { writeManifest } from "../save.ts";
 import { uriOf } from "../store/address.ts";
-import {
-  type CheckpointStore,
-  type CheckpointWriter,
-  type StoredCheckpoint,
-  sha256Of,
-} from "../store/store.ts";
+import type { CheckpointStore, CheckpointWriter, StoredCheckpoint } from "../store/store.ts";
 import type { PublicationSettings } from "./checkpoint-hook.ts";
 
 /** Bytes that are on their way at once. */
-const piece = 8 * 1024 * 1024;
+const piece = 1024 * 1024;
 
 /** Copies a saved checkpoint elsewhere and gives its address there. Meanwhile it is not pruned. */
 export async function publish(
@@ -79,23 +74,19 @@ async function copyFile(
   writer: CheckpointWriter,
 ): Promise<void> {
   const source = await from.file(name);
-  const check = (found: string, { sha256 }: ComponentRecord): void => {
-    if (found !== sha256)
-      throw new EspalierError("CHECKPOINT_DAMAGED", `${name} was altered: its hash does not fit`);
-  };
   try {
     const copy = await writer.file(name);
-    const [only, ...more] = records;
-    for (const record of more.length > 0 ? records : []) {
-      const part = await source.read(record.offset ?? 0, record.bytes);
-      check(sha256Of(part), record);
-      await copy.write(part);
+    for (const { offset = 0, bytes, sha256: saved } of records) {
+      const hash = sha256();
+      for (let at = 0; at < bytes; at += piece) {
+        const part = await source.read(offset + at, Math.min(piece, bytes - at));
+        hash.update(part);
+        await copy.write(part);
+      }
+      if (hex(hash.digest()) !== saved)
+        throw new EspalierError("CHECKPOINT_DAMAGED", `${name} was altered: its hash does not fit`);
     }
-    const alone = only && more.length === 0 ? only : undefined;
-    for (let at = 0; alone && at < alone.bytes; at += piece)
-      await copy.write(await source.read(at, Math.min(piece, alone.bytes - at)));
-    const { sha256 } = await copy.close();
-    if (alone) check(sha256, alone);
+    await copy.close();
   } finally {
     await source.close();
   }

@@ -5,6 +5,7 @@ import { Checkpoint, latestWhole } from "../checkpoint.ts";
 import { CheckpointManager } from "../manager.ts";
 import { checkRanks, rankedIn } from "../ranks/ranked-store.ts";
 import type { RestoreMode } from "../restore.ts";
+import { unknownUnit } from "../retention.ts";
 import { entryAt } from "../store/address.ts";
 import { isS3Store } from "../store/s3-store.ts";
 import type { CheckpointStore } from "../store/store.ts";
@@ -21,7 +22,12 @@ export async function openManager(
   const ranks = ranksOf(context);
   const { keep, onStart, on } = settings;
   const store = storeOf(settings, config.rank, ranks);
-  checkUnits(Object.keys(keep?.every ?? {}), Object.keys(counters));
+  const unknown = unknownUnit(
+    keep?.every ?? {},
+    Object.keys(counters),
+    (unit) => `nothing here counts "${unit}"`,
+  );
+  if (unknown) throw unknown;
   // Before the store is locked, so that no rank waits for one that has been refused.
   if (onStart !== "fresh") await checkRanks(settings.store, ranks);
   if (ranks > 1 && isPath(onStart)) {
@@ -55,18 +61,6 @@ const isPath = (onStart: string): boolean => /[/\\]/.test(onStart);
 
 const savedEarly = (on: string): string =>
   `checkpoints are saved at ${on}, and scores are measured later, at the end of epochs: save there, with a schedule in epochs or on: "onEpochEnd"`;
-
-/** Refuses a unit that is not counted: it would keep nothing. */
-function checkUnits(units: readonly string[], counted: readonly string[]): void {
-  const known = counted.filter((name) => name !== "epoch");
-  for (const unit of units)
-    if (!known.includes(unit))
-      throw new EspalierError(
-        "UNIT_UNKNOWN",
-        `keep.every: nothing here counts "${unit}"${didYouMean(unit, known)}`,
-        { fix: `use one of the units counted here: ${known.join(", ")}` },
-      );
-}
 
 function storeOf(settings: CheckpointSettings, rank: number, ranks: number): CheckpointStore {
   if (ranks === 1) return settings.store;

@@ -88,28 +88,25 @@ export class RankMeeting {
     const began = performance.now();
     let said = false;
     let found: Decision | "goOn" | undefined;
-    await until(
-      patience,
-      async () => {
-        found = rank === 0 ? await this.#decision() : await this.#decisionOfMain();
-        if (!found && (await this.#isBehind())) found = "goOn";
-        if (!found && !said && performance.now() - began > sayAfter * 1000) {
-          said = true;
-          warn(
-            `rank ${rank} is to end (${why.reason ?? why.outcome}) and waits for the others, at most ${patience} s`,
-          );
-        }
-        return found !== undefined;
-      },
-      async () => new Error("late"),
-    ).catch(async () => {
+    const inTime = await until(patience, async () => {
+      found = rank === 0 ? await this.#decision() : await this.#decisionOfMain();
+      if (!found && (await this.#isBehind())) found = "goOn";
+      if (!found && !said && performance.now() - began > sayAfter * 1000) {
+        said = true;
+        warn(
+          `rank ${rank} is to end (${why.reason ?? why.outcome}) and waits for the others, at most ${patience} s`,
+        );
+      }
+      return found !== undefined;
+    }).catch(() => false);
+    if (!inTime) {
       const there = (await this.#announcements()).map(([other]) => other);
       const late = this.#others().filter((other) => rank !== 0 || !there.includes(other));
       found = {
         until: null,
         why: `rank ${rank === 0 ? late.join(", ") : 0} did not end within ${patience} s`,
       };
-    });
+    }
     if (found === "goOn") return found;
     const { until: place, why: reason } = found as Decision;
     const all = node.path.join(root, decided);
@@ -126,14 +123,10 @@ export class RankMeeting {
     clearInterval(this.#timer);
     const mine = `${announced}${partName(rank)}`;
     if (rank === 0 && (await fs.list(root)).includes(decided))
-      await until(
-        this.failure === undefined ? this.#options.patience : 0,
-        async () => {
-          const unread = (await this.#announcements()).map(([other]) => other).filter((other) => other !== 0);
-          return (await this.#gone(unread)).length === unread.length;
-        },
-        async () => new Error("late"),
-      ).catch(() => undefined);
+      await until(this.failure === undefined ? this.#options.patience : 0, async () => {
+        const unread = (await this.#announcements()).map(([other]) => other).filter((other) => other !== 0);
+        return (await this.#gone(unread)).length === unread.length;
+      }).catch(() => undefined);
     for (const name of rank === 0 ? [mine, decided] : [mine]) await fs.remove(node.path.join(root, name));
   }
 

@@ -143,12 +143,8 @@ async function beginPart(part: Part): Promise<CheckpointWriter> {
   const [final, own] = [node.path.join(root, name), node.path.join(shared, partName(rank))];
   await fs.remove(own);
   // Rank 0 syncs the shared directory, for all: it may be renamed as soon as the last part is there.
-  const writer = await writeCheckpoint({
-    fs,
-    threads,
-    from: node.path.join(shared, `.${partName(rank)}`),
-    to: own,
-  });
+  const from = node.path.join(shared, `.${partName(rank)}`);
+  const writer = await writeCheckpoint(fs, threads, { from, to: own });
   const has = async (directory: string, entry: string): Promise<boolean> =>
     (await fs.list(directory)).includes(entry);
 
@@ -159,28 +155,23 @@ async function beginPart(part: Part): Promise<CheckpointWriter> {
       const there = await fs.list(shared);
       return Array.from({ length: ranks }, (_, r) => r).filter((r) => !there.includes(partName(r)));
     };
-    await until(
-      patience,
-      async () => (await missing()).length === 0,
-      async () => lostRanks(final, await missing(), ranks),
-    );
+    const complete = await until(patience, async () => (await missing()).length === 0);
+    if (!complete) throw lostRanks(final, await missing(), ranks);
     await fs.syncDirectory(shared);
     await fs.rename(shared, final);
     await fs.syncDirectory(root);
   }
   // Rank 0 may come as late as its patience allows, and then waits for others as long.
-  const awaitWhole = (): Promise<void> =>
-    until(
-      2 * patience,
-      async () => {
-        if (await has(root, name)) return true;
-        const there = (await has(shared, partName(rank))) && (await isMainThere(root, part));
-        // Its part is renamed with the whole: where it is gone, look again.
-        if (there || (await has(root, name))) return false;
-        throw givenUp(final);
-      },
-      async () => givenUp(final),
-    );
+  const awaitWhole = async (): Promise<void> => {
+    const whole = await until(2 * patience, async () => {
+      if (await has(root, name)) return true;
+      const there = (await has(shared, partName(rank))) && (await isMainThere(root, part));
+      // Its part is renamed with the whole: where it is gone, look again.
+      if (there || (await has(root, name))) return false;
+      throw givenUp(final);
+    });
+    if (!whole) throw givenUp(final);
+  };
 
   return {
     file: writer.file,
@@ -210,11 +201,7 @@ async function announceMain(root: string, { fs, processes }: Machine): Promise<(
 
 /** Waits until rank 0 has the store: what another rank writes before would be taken for a leftover. */
 async function awaitMain(root: string, patience: number, machine: Machine): Promise<void> {
-  await until(
-    patience,
-    () => isMainThere(root, machine),
-    async () => notTaken(root),
-  );
+  if (!(await until(patience, () => isMainThere(root, machine)))) throw notTaken(root);
 }
 
 /** True if rank 0 has the store and runs. */
@@ -233,18 +220,14 @@ export async function readJson<T>(fs: FileSystem, path: string): Promise<T | und
   }
 }
 
-/** Looks every 20 ms until something holds, or fails with the error of `late`. */
-export async function until(
-  seconds: number,
-  holds: () => Promise<boolean>,
-  late: () => Promise<Error>,
-  pause = 20,
-): Promise<void> {
+/** Looks every 20 ms until something holds. Gives false where it does not within these seconds. */
+export async function until(seconds: number, holds: () => Promise<boolean>, pause = 20): Promise<boolean> {
   const end = performance.now() + seconds * 1000;
   while (!(await holds())) {
-    if (performance.now() > end) throw await late();
+    if (performance.now() > end) return false;
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
+  return true;
 }
 
 /** Milliseconds between two looks at a store on S3. */
@@ -309,12 +292,8 @@ function rankedOnS3(store: S3Store, options: RankOptions): PartedStore {
         return others.filter((r) => !lists[r - 1]?.includes(`${name}.${session}`));
       };
       const commit = async (): Promise<void> => {
-        await until(
-          patience,
-          async () => (await missing()).length === 0,
-          async () => lostRanks(store.path(name), await missing(), ranks),
-          pauseOnS3,
-        );
+        const complete = await until(patience, async () => (await missing()).length === 0, pauseOnS3);
+        if (!complete) throw lostRanks(store.path(name), await missing(), ranks);
         const file = await writer.file(ranksFile);
         await file.write(new TextEncoder().encode(JSON.stringify({ ranks, session } satisfies RanksRecord)));
         await file.close();
@@ -329,15 +308,11 @@ function rankedOnS3(store: S3Store, options: RankOptions): PartedStore {
     const held = await own.lock(holder);
     const begin = async (name: string): Promise<CheckpointWriter> => {
       let session: string | undefined;
-      await until(
-        patience,
-        async () => {
-          session = await readSession();
-          return session !== undefined;
-        },
-        async () => notTaken(store.location),
-        pauseOnS3,
-      );
+      const taken = async (): Promise<boolean> => {
+        session = await readSession();
+        return session !== undefined;
+      };
+      if (!(await until(patience, taken, pauseOnS3))) throw notTaken(store.location);
       const whole = await store.list();
       for (const part of await own.list()) {
         const at = part.lastIndexOf(".");
@@ -347,16 +322,12 @@ function rankedOnS3(store: S3Store, options: RankOptions): PartedStore {
       const writer = await held.begin(`${name}.${session}`);
       const commit = async (): Promise<void> => {
         await writer.commit();
-        await until(
-          2 * patience,
-          async () => {
-            if ((await recordOf(store, name))?.session === session) return true;
-            if ((await readSession()) !== session) throw givenUp(store.path(name));
-            return false;
-          },
-          async () => givenUp(store.path(name)),
-          pauseOnS3,
-        );
+        const committed = async (): Promise<boolean> => {
+          if ((await recordOf(store, name))?.session === session) return true;
+          if ((await readSession()) !== session) throw givenUp(store.path(name));
+          return false;
+        };
+        if (!(await until(2 * patience, committed, pauseOnS3))) throw givenUp(store.path(name));
       };
       return { ...writer, commit };
     };

@@ -1,7 +1,8 @@
-import { EspalierError, isPlainObject, node, shown } from "../../core/index.ts";
+import { EspalierError, isPlainObject, messageOf, node, shown } from "../../core/index.ts";
 import { type Device, type DType, type EngineChoice, isFloat, put, Tensor } from "../../engine/index.ts";
 import type { Params } from "../../nn/index.ts";
 import { placed } from "../json.ts";
+import { nodeFileSystem, readExactly, trying } from "../store/file-system.ts";
 import { encodeHeader, nameOf } from "./header.ts";
 import { type HostTensor, type ReadableBytes, readHeader, readTensor, toFileBytes } from "./tensors.ts";
 
@@ -104,38 +105,23 @@ export async function withTensors<T>(
   path: string,
   use: (names: readonly string[], tensor: (name: string) => Promise<HostTensor>) => Promise<T>,
 ): Promise<T> {
-  const handle = await node.fs.promises.open(path).catch((cause: unknown) => {
-    throw new EspalierError("FILE_MISSING", `${path} cannot be opened: ${(cause as Error).message}`, {
-      fix: "give the path of a safetensors file",
+  const file = await nodeFileSystem.open(path).catch((cause: unknown) => {
+    throw new EspalierError("FILE_MISSING", `${path} cannot be opened: ${messageOf(cause)}`, {
+      fix: "give the path of a safetensors file; checkpoints of runs are loaded by loadModel of espalier/supervised",
       cause,
     });
   });
   try {
-    const stat = await handle.stat();
-    if (stat.isDirectory())
-      throw new EspalierError("FILE_MISSING", `${path} is a directory`, {
-        fix: "give the path of a safetensors file; checkpoints of runs are loaded by loadModel of espalier/supervised",
-      });
-    const file: ReadableBytes = {
-      size: stat.size,
-      read: async (from, length) => {
-        const bytes = new Uint8Array(length);
-        let at = 0;
-        // A read gives at most 2 GiB.
-        while (at < length) {
-          const { bytesRead } = await handle.read(bytes, at, Math.min(length - at, 2 ** 30), from + at);
-          if (bytesRead === 0) break;
-          at += bytesRead;
-        }
-        return bytes.subarray(0, at);
-      },
+    const bytes: ReadableBytes = {
+      size: file.size,
+      read: (from, length) => trying("reading", path, () => readExactly(file, from, length)),
     };
-    const header = await readHeader(file);
-    return await use([...header.tensors.keys()], (name) => readTensor(file, header, name));
+    const header = await readHeader(bytes);
+    return await use([...header.tensors.keys()], (name) => readTensor(bytes, header, name));
   } catch (error) {
     throw error instanceof EspalierError && !error.message.includes(path) ? placed(path, error) : error;
   } finally {
-    await handle.close();
+    await file.close();
   }
 }
 

@@ -71,7 +71,9 @@ export const nodeFileSystem: FileSystem = {
     }
     return {
       size: found.size,
-      read: async (target, position) => (await handle.read(target, 0, target.byteLength, position)).bytesRead,
+      // At most 1 GiB: systems give no more than 2 at a time.
+      read: async (target, position) =>
+        (await handle.read(target, 0, Math.min(target.byteLength, 2 ** 30), position)).bytesRead,
       close: () => handle.close(),
     };
   },

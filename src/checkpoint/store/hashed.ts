@@ -1,3 +1,4 @@
+import { node } from "../../core/index.ts";
 import { type ReadableFile, readExactly, type WritableFile, writeExactly } from "./file-system.ts";
 import type { FileRecord, FileWriter } from "./store.ts";
 
@@ -25,7 +26,7 @@ export interface HashedReader {
 
 /** Hashes each piece while the system writes it, on a thread of its own. */
 export function hashedWriter(file: WritableFile): HashedWriter {
-  const hash = newHash();
+  const hash = node.crypto.createHash("sha256");
   let bytes = 0;
   let synced = 0;
   let syncing: Promise<void> | undefined;
@@ -70,7 +71,7 @@ export function hashedWriter(file: WritableFile): HashedWriter {
 
 /** Hashes each piece while the system reads the next, on a thread of its own. */
 export function hashedReader(file: ReadableFile): HashedReader {
-  const hash = newHash();
+  const hash = node.crypto.createHash("sha256");
   let at = 0;
   const fill = (part: Uint8Array): Promise<unknown> => {
     const from = at;
@@ -124,5 +125,3 @@ export async function hashOf(
   }
   return reader.finish();
 }
-
-const newHash = () => process.getBuiltinModule("node:crypto").createHash("sha256");

@@ -3,6 +3,7 @@ import {
   commitDirectory,
   type FileSystem,
   nodeFileSystem,
+  type Renaming,
   readExactly,
   removeDirectory,
   type SmallFile,
@@ -82,7 +83,7 @@ export function localStore(directory: string, options: LocalStoreOptions = {}): 
         check(name);
         return trying("writing", path(name), async () => {
           if ((await fs.list(root)).includes(name)) throw alreadyThere(path(name));
-          return writeCheckpoint({ fs, threads, root, from: temporary(name), to: path(name) });
+          return writeCheckpoint(fs, threads, { root, from: temporary(name), to: path(name) });
         });
       },
       remove: async (name) => {
@@ -136,31 +137,20 @@ async function syncDown(fs: FileSystem, first: string, last: string): Promise<vo
   await fs.syncDirectory(node.path.dirname(last));
 }
 
-/** Options of {@link writeCheckpoint}. */
-interface WriteOptions {
-  readonly fs: FileSystem;
-  /** Writes files on other threads. */
-  readonly threads: boolean;
-  /** The directory that is synced in the end; left out where rank 0 does that for all parts. */
-  readonly root?: string;
-  /** The directory it is written in, and the one that becomes of it. */
-  readonly from: string;
-  readonly to: string;
-}
-
 /** A file up to this size waits for the commit, which is done in one go: turns between its steps take long in training. */
 const small = 1024 * 1024;
 /** Bytes that wait so at most. */
 const mostWaiting = 8 * small;
 
-/** Writes a checkpoint beside its final name and renames it once. */
-export async function writeCheckpoint({
-  fs,
-  threads,
-  root,
-  from,
-  to,
-}: WriteOptions): Promise<CheckpointWriter> {
+/**
+ * Writes a checkpoint beside its final name and renames it once. `root` is left out where rank 0 syncs it for all parts.
+ * With `threads` files are written on other threads.
+ */
+export async function writeCheckpoint(
+  fs: FileSystem,
+  threads: boolean,
+  { from, to, root }: Renaming,
+): Promise<CheckpointWriter> {
   await fs.makeDirectory(from);
   const open = new Set<HashedWriter>();
   const later: SmallFile[] = [];

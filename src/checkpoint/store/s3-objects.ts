@@ -1,15 +1,7 @@
 import type { S3 } from "@aws-sdk/client-s3";
 import { EspalierError, environmentVariable } from "../../core/index.ts";
+import type { S3Settings } from "./s3-store.ts";
 import { missingFile } from "./store.ts";
-
-/** The settings of a connection, as `s3Store` checks them. */
-export interface S3Settings {
-  readonly endpoint: string | undefined;
-  readonly region: string | undefined;
-  readonly credentials: S3Credentials | undefined;
-  readonly pathStyle: boolean | undefined;
-  readonly patience: number;
-}
 
 /** Keys, or a function that gives them, such as `fromTemporaryCredentials` of the AWS SDK. */
 export type S3Credentials = Keys | (() => Promise<Keys>);

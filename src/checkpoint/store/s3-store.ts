@@ -1,4 +1,11 @@
-import { EspalierError, node, type Options, option, resolveOptions } from "../../core/index.ts";
+import {
+  EspalierError,
+  node,
+  type Options,
+  option,
+  resolveOptions,
+  type Settings,
+} from "../../core/index.ts";
 import { S3Lease } from "./s3-lease.ts";
 import { Connection, type S3Credentials, S3Objects } from "./s3-objects.ts";
 import {
@@ -51,6 +58,9 @@ const optionTable = {
 
 /** Options of {@link s3Store}. */
 export interface S3StoreOptions extends Options<typeof optionTable> {}
+
+/** The same, checked and completed. */
+export type S3Settings = Settings<typeof optionTable>;
 
 /** Parts of a file that are on their way at once, to the server or from it. */
 const atOnce = 4;
@@ -114,9 +124,7 @@ export function s3Parts(address: string): { readonly bucket: string; readonly pr
   });
 }
 
-type Settings = { readonly partSize: number; readonly lease: number };
-
-function storeOf(objects: S3Objects, settings: Settings): S3Store {
+function storeOf(objects: S3Objects, settings: S3Settings): S3Store {
   const path = (name: string): string => `${objects.location}/${name}`;
 
   async function lock(holder = "a writer of checkpoints"): Promise<StoreLock> {
