@@ -126,19 +126,19 @@ export function unmetRule(
       { fix: hint },
     );
   const units = namesIn(manifests.map(({ counters }) => counters));
-  return unknownUnit(every, units, (unit) => `${none} counter "${unit}"`);
+  return unknownUnit(every, units, `${none} counter`);
 }
 
 /** The error of a rule by a unit that is not counted, which would keep nothing. */
 export function unknownUnit(
   every: NonNullable<Keep["every"]>,
   counted: readonly string[],
-  said: (unit: string) => string,
+  none: string,
 ): EspalierError | undefined {
   const units = counted.filter((name) => name !== "epoch");
   const unit = Object.keys(every).find((name) => every[name] !== undefined && !units.includes(name));
   if (unit === undefined) return undefined;
-  return new EspalierError("UNIT_UNKNOWN", `keep.every: ${said(unit)}${didYouMean(unit, units)}`, {
+  return new EspalierError("UNIT_UNKNOWN", `keep.every: ${none} "${unit}"${didYouMean(unit, units)}`, {
     fix: `use one of the units counted here: ${units.join(", ")}`,
   });
 }

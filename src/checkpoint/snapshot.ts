@@ -109,8 +109,8 @@ class Owners {
 
   check(): void {
     if (this.#shared.length === 0) return;
-    const what = `the same state belongs to two components: ${this.#shared.join("; ")}`;
-    throw new EspalierError("STATE_SHARED", what, {
+    const places = this.#shared.join("; ");
+    throw new EspalierError("STATE_SHARED", `the same state belongs to two components: ${places}`, {
       fix: "let one component own it; where both start from the same numbers, give the second a copy",
     });
   }

@@ -22,11 +22,7 @@ export async function openManager(
   const ranks = ranksOf(context);
   const { keep, onStart, on } = settings;
   const store = storeOf(settings, config.rank, ranks);
-  const unknown = unknownUnit(
-    keep?.every ?? {},
-    Object.keys(counters),
-    (unit) => `nothing here counts "${unit}"`,
-  );
+  const unknown = unknownUnit(keep?.every ?? {}, Object.keys(counters), "nothing here counts");
   if (unknown) throw unknown;
   // Before the store is locked, so that no rank waits for one that has been refused.
   if (onStart !== "fresh") await checkRanks(settings.store, ranks);
