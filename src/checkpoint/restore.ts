@@ -49,8 +49,9 @@ export async function restoreFrom(
     readonly warn: (text: string) => void;
   },
 ): Promise<Manifest> {
-  const { mode = "exact", allow = [] } = options;
-  const chosen = mode === "exact" ? undefined : warmNames(options, mode);
+  const { mode = "exact", allow = [], parameters = ["params"], optimizer = ["optimizer"] } = options;
+  const warm = mode === "warmStart" ? parameters : [...parameters, ...optimizer];
+  const chosen = mode === "exact" ? undefined : warm;
   const names = Object.keys(components).filter((name) => chosen?.includes(name) ?? true);
   const present: Present = new Map(
     await Promise.all(
@@ -99,16 +100,17 @@ export async function restoreFrom(
     if (stopped !== undefined)
       context.warn(`resuming from ${checkpoint.path}: the run was stopped (${stopped}), and goes on`);
     const state = stopped === undefined ? saved : withoutStop(saved);
-    await setState(name, components[name] as Stateful, state, checkpoint);
+    try {
+      await components[name]?.setState(state);
+    } catch (cause) {
+      throw new EspalierError(
+        "RESTORE_FAILED",
+        `component "${name}" did not take its state from ${checkpoint.path}: ${messageOf(cause)}`,
+        { fix: "start again: components before it have taken theirs", cause },
+      );
+    }
   }
   return checkpoint.manifest;
-}
-
-function warmNames(
-  { parameters = ["params"], optimizer = ["optimizer"] }: RestoreOptions,
-  mode: RestoreMode,
-): string[] {
-  return mode === "warmStart" ? [...parameters] : [...parameters, ...optimizer];
 }
 
 function tensorsOf(state: StateTree): ReadonlyMap<string, Tensor> {
@@ -166,21 +168,4 @@ function mismatch(checkpoint: Checkpoint, mode: RestoreMode, problems: readonly 
           : "give the model of the checkpoint",
     },
   );
-}
-
-async function setState(
-  name: string,
-  component: Stateful,
-  state: StateTree,
-  checkpoint: Checkpoint,
-): Promise<void> {
-  try {
-    await component.setState(state);
-  } catch (cause) {
-    throw new EspalierError(
-      "RESTORE_FAILED",
-      `component "${name}" did not take its state from ${checkpoint.path}: ${messageOf(cause)}`,
-      { fix: "start again: components before it have taken theirs", cause },
-    );
-  }
 }

@@ -1,4 +1,4 @@
-import { EspalierError, isPlainObject } from "../../core/index.ts";
+import { EspalierError, isPlainObject, messageOf } from "../../core/index.ts";
 import type { DType, Shape } from "../../engine/index.ts";
 
 // A safetensors file is 8 bytes with the length of its header, the header as JSON, and the tensors' bytes without gaps:
@@ -129,8 +129,10 @@ function parseEntries(bytes: Uint8Array): {
   readonly metadata: Readonly<Record<string, string>>;
   readonly entries: TensorEntry[];
 } {
-  const text = decode(bytes);
-  const parsed = parse(text);
+  const text = reading("UTF-8", () =>
+    new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes),
+  );
+  const parsed: unknown = reading("JSON", () => JSON.parse(text));
   if (!text.startsWith("{") || !isPlainObject(parsed)) throw broken("its header is not a JSON object");
   const names = topLevelKeys(text);
   if (names.length !== new Set(names).size) {
@@ -146,19 +148,12 @@ function parseEntries(bytes: Uint8Array): {
   };
 }
 
-function decode(bytes: Uint8Array): string {
+/** The result of reading a part of the header; `what` is said where it fails. */
+function reading<T>(what: string, read: () => T): T {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return read();
   } catch (cause) {
-    throw broken("its header is not UTF-8", cause);
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw broken(`its header is not JSON (${(cause as Error).message})`, cause);
+    throw broken(`its header is not ${what} (${messageOf(cause)})`, cause);
   }
 }
 
