@@ -16,6 +16,7 @@ import { testEngines } from "../engine/run/engines.test-support.ts";
 import { noCounters } from "../schedule/index.ts";
 import { firstDifference, type StateTree } from "../state/index.ts";
 import { Holder, somebody } from "./fakes.test-support.ts";
+import { beforeCommit } from "./hook/runs.test-support.ts";
 import { localStore, memoryStore } from "./index.ts";
 import { CheckpointManager } from "./manager.ts";
 import { snapshot, snapshotOf } from "./snapshot.ts";
@@ -85,6 +86,25 @@ describe.each(testEngines())("a run on %s, saved to disk by another thread", (en
     expect(manifest.counters).toMatchObject({ epochs: 12, updates: 480, samples: 0 });
     expect(manifest.computedBy.engine).toBe(engine);
     expect(manifest.computedBy.plugin.sha256 !== null).toBe(engine === "xla");
+  });
+
+  it("waits for no turn of the event loop before a small one is committed", async () => {
+    let turned = false;
+    const seen: boolean[] = [];
+    const store = beforeCommit(localStore(newFolder()), () => void seen.push(turned));
+    const manager = new CheckpointManager({ store, computedBy: async () => somebody });
+    const parts = holders({
+      params: { layers: many(), wide: put(new Float32Array(40_000), { engine }) },
+      data: [1],
+    });
+    await manager.save(parts, { step: 1 });
+    // Training may keep the event loop to itself for as long as an epoch takes.
+    setImmediate(() => {
+      turned = true;
+    });
+    await manager.save(parts, { step: 2 });
+    expect(seen).toEqual([false, false]);
+    await manager.close();
   });
 
   it("verifies on the way, or does not when told so", async () => {

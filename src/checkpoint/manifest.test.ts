@@ -35,6 +35,19 @@ describe("a manifest", () => {
     expect(decodeManifest(encodeManifest(manifest), "here")).toEqual(manifest);
   });
 
+  it("says where components lie that share a file, without gaps or overlaps", () => {
+    const record = { file: "values.bin", bytes: 8, sha256: "0".repeat(64), tensors: 0 };
+    const sharing = (offset: number) => ({
+      ...manifest,
+      components: { b: { ...record, offset }, a: record },
+    });
+    expect(decodeManifest(encodeManifest(sharing(8)), "here")).toEqual(sharing(8));
+    for (const offset of [0, 7, 9])
+      expect(() => decodeManifest(encodeManifest(sharing(offset)), "here")).toThrow(
+        /here: its components do not fill values\.bin.*CHECKPOINT_DAMAGED/s,
+      );
+  });
+
   it("is found altered, whatever was changed", () => {
     const text = encodeManifest(manifest);
     expect(() => decodeManifest(text.replace("läuft", "lauft"), "here")).toThrow(/here: it was altered/);

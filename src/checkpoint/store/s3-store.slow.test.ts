@@ -129,7 +129,7 @@ describe("a run on S3", () => {
     expect(await checkpointCommand("diff", one, two)).toMatchObject({ code: 1 });
     await checkpointCommand("prune", at("cli"), "--last", "1");
     expect(await storeAt(at("cli")).list()).toEqual(["epoch-0003-update-000000"]);
-    const part = server.keysOf("cli").find((key) => /^epoch-0003.*part/.test(key));
+    const part = server.keysOf("cli").find((key) => /^epoch-0003.*values/.test(key));
     truncateSync(server.fileOf(`cli/${part}`), 10);
     expect(await checkpointCommand("verify", at("cli"))).toMatchObject({ code: 1 });
     expect((await checkpointCommand("inspect", at("nothing"))).error).toMatch(/CHECKPOINT_MISSING/);
@@ -399,7 +399,7 @@ describe("processes", { timeout: 300_000 }, () => {
     const store = anyRanksStore(at("ranks"));
     expect((await store.partsOf(kept[1] as string)).length).toBe(2);
     const other = "ranks/.ranks/rank-0001";
-    const part = server.keysOf(other).find((key) => /^epoch-0003.*parameters/.test(key));
+    const part = server.keysOf(other).find((key) => /^epoch-0003.*values/.test(key));
     truncateSync(server.fileOf(`${other}/${part}`), 3);
     expect(await checkpointCommand("verify", at("ranks"))).toMatchObject({ code: 1 });
     expect((await checkpointCommand("inspect", at("ranks"))).text).toMatch(
