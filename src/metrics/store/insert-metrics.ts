@@ -48,15 +48,14 @@ export interface InsertWords {
   readonly table: string;
   /** The parameter of this index. */
   readonly parameter: (index: number) => string;
+  /** Rows a statement. */
+  readonly together: number;
 }
-
-/** Rows a statement: more are no faster, as measured. */
-const together = 50;
 
 /** A function that gives the steps of an insert. They end with what is to be called once the transaction is over. */
 export function metricInserter(
   tables: Kysely<Tables>,
-  { lock, table, parameter }: InsertWords,
+  { lock, table, parameter, together }: InsertWords,
 ): (id: string, records: readonly MetricRecord[], memory: RunMemory) => InsertSteps<() => void> {
   const insertOf = (rows: number): string => {
     const row = (nth: number) =>

@@ -29,7 +29,13 @@ export function openPostgres(url: string): Database {
   pool.on("connect", (client) => void client.on("error", () => undefined));
   const tables = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
   const table = `${schema}.metrics`;
-  const stepsOf = metricInserter(tables, { lock: true, table, parameter: (index) => `$${index + 1}` });
+  const stepsOf = metricInserter(tables, {
+    lock: true,
+    table,
+    parameter: (index) => `$${index + 1}`,
+    // Each statement is a way there and back. Postgres takes 65,535 parameters.
+    together: 2000,
+  });
   return {
     kind: "postgres",
     location,
