@@ -1,34 +1,46 @@
 import { describe, expect, it } from "vitest";
-import { choiceGroups, dict, discrete, multiDiscrete } from "../spaces/space.ts";
-import { MaskRows } from "./row-writer.ts";
+import { box, choiceGroups, dict, discrete, multiDiscrete } from "../spaces/space.ts";
+import { ownMemory, sizesOf } from "./memory.ts";
+import { RowWriter } from "./row-writer.ts";
 
 describe("action masks", () => {
-  const space = dict({ b: discrete(2), a: multiDiscrete([2, 3]) });
-  const masks = new MaskRows(space, 1);
+  const actionSpace = dict({ b: discrete(2), a: multiDiscrete([2, 3]) });
+  const observation = [0];
+  const rows = (masked = true) => {
+    const description = { observationSpace: box({ shape: 1 }), actionSpace, agents: 1, masked };
+    const memory = ownMemory(sizesOf(description, 2));
+    return { writer: new RowWriter(description, memory), masks: memory.actionMasks };
+  };
 
   it("have the choices of all parts in the order of their names", () => {
-    expect(choiceGroups(space)).toEqual([2, 3, 2]);
+    expect(choiceGroups(actionSpace)).toEqual([2, 3, 2]);
   });
 
   it("are written as ones and zeros, and as ones where there is none", () => {
-    const into = new Uint8Array(14);
-    masks.write(Uint8Array.of(0, 5, 1, 0, 0, 1, 1), into, 1);
-    expect([...into]).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1]);
-    masks.write(undefined, into, 0);
-    expect([...into.subarray(0, 7)]).toEqual([1, 1, 1, 1, 1, 1, 1]);
+    const { writer, masks } = rows();
+    writer.observe(1, { observation, actionMask: Uint8Array.of(0, 5, 1, 0, 0, 1, 1) });
+    expect([...masks]).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1]);
+    writer.observe(0, { observation });
+    expect([...masks.subarray(0, 7)]).toEqual([1, 1, 1, 1, 1, 1, 1]);
   });
 
   it("must allow something in every choice, unless the episode is over", () => {
-    const mask = Uint8Array.of(1, 1, 0, 0, 0, 1, 1);
-    expect(masks.fault(mask, true, false)?.what).toBe("gave an action mask that allows nothing from 2 on");
-    expect(masks.fault(mask, true, true)).toBeUndefined();
-    const into = new Uint8Array(7);
-    masks.write(mask, into, 0);
-    expect([...into]).toEqual([1, 1, 1, 1, 1, 1, 1]);
+    const { writer, masks } = rows();
+    const step = {
+      ...{ observation, reward: 0, terminated: false, truncated: false },
+      actionMask: Uint8Array.of(1, 1, 0, 0, 0, 1, 1),
+    };
+    expect(writer.step(0, step)?.what).toBe("gave an action mask that allows nothing from 2 on");
+    expect([...masks.subarray(0, 7)]).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    expect(writer.step(0, { ...step, terminated: true })).toBeUndefined();
+    expect([...masks.subarray(0, 7)]).toEqual([1, 1, 1, 1, 1, 1, 1]);
   });
 
   it("are refused where none was expected", () => {
-    expect(masks.fault(new Uint8Array(7), false, false)?.what).toMatch(/none is expected/);
-    expect(masks.fault(undefined, false, false)).toBeUndefined();
+    const { writer } = rows(false);
+    expect(writer.observe(0, { observation, actionMask: new Uint8Array(7) })?.what).toMatch(
+      /none is expected/,
+    );
+    expect(writer.observe(0, { observation })).toBeUndefined();
   });
 });

@@ -32,7 +32,10 @@ export class RowWriter {
   readonly #memory: Memory;
   /** The observation of one environment while it is checked. */
   readonly #checked: Float32Array;
-  readonly #masks: MaskRows;
+  /** The options of each choice. */
+  readonly #groups: readonly number[];
+  /** Numbers in the action mask of one environment. */
+  readonly #choices: number;
   readonly #onOutOfBounds: (i: number, what: string) => void;
   /** Of every number of an observation. */
   #bounds: ReturnType<typeof flatBounds>;
@@ -47,7 +50,8 @@ export class RowWriter {
     this.#description = description;
     this.#memory = memory;
     this.#checked = new Float32Array(agents * flatSize(observationSpace));
-    this.#masks = new MaskRows(actionSpace, agents);
+    this.#groups = choiceGroups(actionSpace);
+    this.#choices = agents * this.#groups.reduce((sum, n) => sum + n, 0);
     this.#onOutOfBounds = onOutOfBounds;
     this.#bounds = flatBounds(observationSpace);
   }
@@ -103,14 +107,11 @@ export class RowWriter {
 
   #write(i: number, { actionMask }: Unchecked): void {
     this.#memory.observations.set(this.#checked, i * this.#checked.length);
-    if (this.#description.masked)
-      this.#masks.write(actionMask as Uint8Array | undefined, this.#memory.actionMasks, i);
+    if (this.#description.masked) this.#writeMask(i, actionMask as Uint8Array | undefined);
   }
 
   #check(i: number, { observation, actionMask }: Unchecked, ended: boolean): Fault | undefined {
-    return (
-      this.#observationFault(i, observation) ?? this.#masks.fault(actionMask, this.#description.masked, ended)
-    );
+    return this.#observationFault(i, observation) ?? this.#maskFault(actionMask, ended);
   }
 
   /** Flattens an observation into `#checked`. Returns its fault, if it has one. */
@@ -184,6 +185,50 @@ export class RowWriter {
       if (!Number.isFinite(list[agent])) return rewardFault(list[agent]);
     return undefined;
   }
+
+  /** The fault of a mask, if it has one. At the end of an episode a mask may allow nothing. */
+  #maskFault(mask: unknown, ended: boolean): Fault | undefined {
+    if (mask === undefined) return undefined;
+    if (!this.#description.masked)
+      return {
+        what: "gave an action mask, and none is expected: the first reset gave none, or the policy cannot be masked",
+        fix: "give a mask with every observation from the first on, of ones where everything is allowed; box actions have none",
+      };
+    const length = (mask as Uint8Array)?.length;
+    if (length !== this.#choices)
+      return {
+        what: `gave an action mask of length ${length}, and ${this.#choices} choices need one of ${this.#choices}`,
+        fix: "return 1 or 0 for every choice, of all choices and all agents in a row",
+      };
+    const empty = ended ? -1 : this.#firstEmpty(mask as Uint8Array);
+    if (empty < 0) return undefined;
+    return {
+      what: `gave an action mask that allows nothing from ${empty} on`,
+      fix: "allow at least one action, or end the episode",
+    };
+  }
+
+  /** Writes the mask of environment i: all ones if there is none, or if it allows nothing because an episode is over. */
+  #writeMask(i: number, mask: Uint8Array | undefined): void {
+    const into = this.#memory.actionMasks;
+    const at = i * this.#choices;
+    if (mask === undefined || this.#firstEmpty(mask) >= 0) into.fill(1, at, at + this.#choices);
+    else for (let k = 0; k < this.#choices; k++) into[at + k] = mask[k] ? 1 : 0;
+  }
+
+  /** The index at which a choice begins that has no allowed option, or -1. */
+  #firstEmpty(mask: Uint8Array): number {
+    let at = 0;
+    for (let agent = 0; agent < this.#description.agents; agent++)
+      for (let g = 0; g < this.#groups.length; g++) {
+        const end = at + (this.#groups[g] as number);
+        let allowed = false;
+        for (let k = at; k < end; k++) if (mask[k]) allowed = true;
+        if (!allowed) return at;
+        at = end;
+      }
+    return -1;
+  }
 }
 
 const rewardFault = (reward: unknown): Fault => ({
@@ -199,64 +244,4 @@ const boundText = (bound: number | undefined): string =>
 function positionIn(space: Space, k: number): string {
   const { path, from } = leavesOf(space).findLast((leaf) => leaf.from <= k) as Leaf;
   return `${path.map((name) => ` in "${name}"`).join("")} at ${k - from}`;
-}
-
-/** Checks the action masks that environments return and writes them to rows. */
-export class MaskRows {
-  readonly #groups: readonly number[];
-  readonly #agents: number;
-  /** Of one environment. */
-  readonly #size: number;
-
-  constructor(actionSpace: Space, agents: number) {
-    this.#groups = choiceGroups(actionSpace);
-    this.#agents = agents;
-    this.#size = agents * this.#groups.reduce((sum, n) => sum + n, 0);
-  }
-
-  /** The fault of a mask, if it has one. At the end of an episode a mask may allow nothing. */
-  fault(mask: unknown, masked: boolean, ended: boolean): Fault | undefined {
-    if (mask === undefined) return undefined;
-    if (!masked)
-      return {
-        what: "gave an action mask, and none is expected: the first reset gave none, or the policy cannot be masked",
-        fix: "give a mask with every observation from the first on, of ones where everything is allowed; box actions have none",
-      };
-    const length = (mask as Uint8Array)?.length;
-    if (length !== this.#size)
-      return {
-        what: `gave an action mask of length ${length}, and ${this.#size} choices need one of ${this.#size}`,
-        fix: "return 1 or 0 for every choice, of all choices and all agents in a row",
-      };
-    if (!ended && this.#firstEmpty(mask as Uint8Array) >= 0)
-      return {
-        what: `gave an action mask that allows nothing from ${this.#firstEmpty(mask as Uint8Array)} on`,
-        fix: "allow at least one action, or end the episode",
-      };
-    return undefined;
-  }
-
-  /** Writes the mask of environment i: all ones if there is none, or if it allows nothing because an episode is over. */
-  write(mask: Uint8Array | undefined, into: Uint8Array, i: number): void {
-    const at = i * this.#size;
-    if (mask === undefined || this.#firstEmpty(mask) >= 0) {
-      into.fill(1, at, at + this.#size);
-      return;
-    }
-    for (let k = 0; k < this.#size; k++) into[at + k] = mask[k] ? 1 : 0;
-  }
-
-  /** The index at which a choice begins that has no allowed option, or -1. */
-  #firstEmpty(mask: Uint8Array): number {
-    let at = 0;
-    for (let agent = 0; agent < this.#agents; agent++)
-      for (let g = 0; g < this.#groups.length; g++) {
-        const end = at + (this.#groups[g] as number);
-        let allowed = false;
-        for (let k = at; k < end; k++) if (mask[k]) allowed = true;
-        if (!allowed) return at;
-        at = end;
-      }
-    return -1;
-  }
 }
