@@ -1,16 +1,23 @@
 import { EspalierError, ThreadCalls, type ThreadEnd } from "../../core/index.ts";
 import { type EngineChoice, startThread } from "../../engine/index.ts";
-import type { Frozen, TrainerContext } from "../../trainer/index.ts";
+import { evaluationScores, type Frozen, latestReplay, type TrainerContext } from "../../trainer/index.ts";
 import type { PolicySpec } from "../policies/spec.ts";
 import type { Space } from "../spaces/space.ts";
 import { evaluationSeed } from "./evaluate-checkpoint.ts";
 import type { EvaluationSettings } from "./evaluation-hook.ts";
 import type { PlayerState } from "./player.ts";
 import { firstTensor, type HostState, toHost } from "./policy-steps.ts";
-import { episodeRecorder, type PublishContext, type RecordedEpisode, ResultPublisher } from "./publish.ts";
-import { type EvaluateOptions, evaluateSuites, type SuiteResult } from "./suites.ts";
+import {
+  episodeRecorder,
+  insertEvaluation,
+  openRun,
+  type RecordedEpisode,
+  writeRecorded,
+} from "./publish.ts";
+import { allScores, type EvaluateOptions, evaluateSuites, type SuiteResult } from "./suites.ts";
 
-type LocalContext = PublishContext & Pick<TrainerContext, "counters" | "signal">;
+/** In the background `log` does nothing: it would log under a later step. */
+type LocalContext = Pick<TrainerContext, "slots" | "log" | "clock" | "state" | "counters" | "signal">;
 
 /** Options that are the same here and in a thread. */
 type EvaluationOptions = Pick<
@@ -21,16 +28,16 @@ type EvaluationOptions = Pick<
 /** Evaluates a run in this process: while training waits, or in a thread. */
 export class LocalEvaluations {
   readonly #settings: EvaluationSettings;
-  readonly #publisher: ResultPublisher;
   readonly #thread = new EvaluationThread();
   /** The evaluation in the thread. Never rejects. */
   #underWay: Promise<void> | undefined;
   #skipped = 0;
   #count = 0;
+  /** The run's id in the stats store. */
+  #run: string | undefined;
 
   constructor(settings: EvaluationSettings) {
     this.#settings = settings;
-    this.#publisher = new ResultPublisher(settings);
   }
 
   /** Evaluates while training waits. */
@@ -90,17 +97,36 @@ export class LocalEvaluations {
     });
   }
 
-  /** Publishes the results of an evaluation, unless the run ends at once: then this does, too. */
+  /** Evaluates and publishes the results, unless the run ends at once: then this does, too. */
   async #publish(
     context: LocalContext,
     evaluate: (signal: AbortSignal) => Promise<ThreadResult>,
   ): Promise<void> {
-    const { counters, signal } = context;
     try {
-      await this.#publisher.publish(context, { ...(await evaluate(signal)), counters });
+      await this.#file(context, await evaluate(context.signal));
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (!context.signal.aborted) throw error;
     }
+  }
+
+  /** Publishes results: to slots or metrics, the stats store, and replay files. */
+  async #file(context: LocalContext, { results, recorded }: ThreadResult): Promise<void> {
+    const { primary, store, fileEpisodes, replays } = this.#settings;
+    const { slots, clock, state, counters } = context;
+    const scores = allScores(results);
+    // Metrics read the slot; if another hook provides it, this one logs by itself.
+    if (primary) slots.set(evaluationScores, { scores, counters });
+    else context.log(scores, "evaluation");
+    const written = replays ? await writeRecorded(replays.directory, recorded, counters, state.run) : [];
+    // One after the other: metrics file each of them.
+    if (primary) for (const replay of written) slots.set(latestReplay, replay);
+    if (!store) return;
+    const { steps: step } = counters;
+    this.#run ??= await openRun(store, this.#settings.run ?? state.run, clock);
+    await insertEvaluation(store, this.#run, { step, results }, { clock, episodes: fileEpisodes });
+    const wall = clock.wall();
+    const rows = written.map(({ path, uri }) => ({ step, path, uri: uri ?? undefined, wall }));
+    if (rows.length > 0) await store.add(this.#run, "replay", rows);
   }
 
   close(): Promise<void> {

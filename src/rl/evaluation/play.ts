@@ -37,7 +37,7 @@ import { hasMasks, type PolicyInputs, policySteps } from "./policy-steps.ts";
 //             for each environment with an episode under way:
 //               step it on its rows, as vectors do                                     vector/rows.ts
 //               its episode is over: keep the result, reset it for its next episode
-//   └─ ResultPublisher      results to slots, metrics, the stats store and replays     publish.ts
+//   └─ LocalEvaluations     results to slots, metrics, the stats store and replays     local.ts, publish.ts
 
 /** The result of an episode. */
 export interface EpisodeResult {

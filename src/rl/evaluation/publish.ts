@@ -1,17 +1,11 @@
 import { type Clock, codeOf, type Options, option } from "../../core/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
 import type { Counters } from "../../schedule/index.ts";
-import {
-  evaluationScores,
-  latestReplay,
-  type ReplayRecord,
-  type TrainerContext,
-} from "../../trainer/index.ts";
+import type { ReplayRecord } from "../../trainer/index.ts";
 import { writeReplay } from "../replays/files.ts";
 import type { Replay } from "../replays/replay.ts";
-import type { EvaluationSettings } from "./evaluation-hook.ts";
 import type { PlayedEpisode } from "./play.ts";
-import { allScores, type SuiteResult } from "./suites.ts";
+import type { SuiteResult } from "./suites.ts";
 
 export const replayTable = {
   /** Directory of the recorded episodes; for `remote` also the address of a store. Default: `replays`. */
@@ -44,55 +38,6 @@ export function episodeRecorder(count: number): {
     record: (suite, { episode }) =>
       episode < count ? (replay) => void episodes.push({ suite, episode, replay }) : undefined,
   };
-}
-
-/** The results of an evaluation. */
-interface EvaluationResults {
-  readonly results: readonly SuiteResult[];
-  /** The counters of the state that was evaluated. */
-  readonly counters: Counters;
-  readonly recorded?: readonly RecordedEpisode[];
-}
-
-/** Members of a context that publishing needs. In the background `log` does nothing: it would log under a later step. */
-export type PublishContext = Pick<TrainerContext, "slots" | "log" | "clock" | "state">;
-
-/** Publishes the results of a run's evaluations: to slots or metrics, the stats store, and replay files. */
-export class ResultPublisher {
-  readonly #options: EvaluationSettings;
-  /** The run's id in the stats store. */
-  #run: string | undefined;
-
-  constructor(options: EvaluationSettings) {
-    this.#options = options;
-  }
-
-  async publish(
-    context: PublishContext,
-    { results, counters, recorded = [] }: EvaluationResults,
-  ): Promise<void> {
-    const { primary, store, fileEpisodes, replays } = this.#options;
-    const { slots, clock, state } = context;
-    const scores = allScores(results);
-    // Metrics read the slot; if another hook provides it, this one logs by itself.
-    if (primary) slots.set(evaluationScores, { scores, counters });
-    else context.log(scores, "evaluation");
-    const written = replays ? await writeRecorded(replays.directory, recorded, counters, state.run) : [];
-    // One after the other: metrics file each of them.
-    if (primary) for (const replay of written) slots.set(latestReplay, replay);
-    if (!store) return;
-    this.#run ??= await openRun(store, this.#options.run ?? state.run, clock);
-    const run = this.#run;
-    await insertEvaluation(store, run, { step: counters.steps, results }, { clock, episodes: fileEpisodes });
-    const wall = clock.wall();
-    const rows = written.map(({ path, uri }) => ({
-      step: counters.steps,
-      path,
-      uri: uri ?? undefined,
-      wall,
-    }));
-    if (rows.length > 0) await store.add(run, "replay", rows);
-  }
 }
 
 /** Writes recorded episodes, named after the step, the suite and their number. */
