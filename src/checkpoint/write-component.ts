@@ -10,8 +10,10 @@ export const treeKey = "espalier.tree";
 
 /** Copying less than this is cheaper than a write of its own. */
 const smallestInPlace = 256 * 1024;
-/** Engines copy parts up to this size at once, larger ones on threads of their own. */
+/** Engines copy parts up to this size at once, larger ones on threads of their own, which takes turns of this one. */
 const smallestPart = 64 * 1024;
+/** Components up to this size are copied without such a turn: training may keep one waiting for as long as an epoch. */
+const small = 1024 * 1024;
 /** After copying this many bytes on this thread, training gets a turn. */
 const turnAfter = 8 * 1024 * 1024;
 /** Handing over a tensor in place takes about as long as copying this many. */
@@ -35,7 +37,7 @@ export async function writeComponent(
   let copied = 0;
   for (const leaf of image.leaves) {
     if (await placed(name, leaf, file, blocks)) copied += costInPlace;
-    else copied += await add(name, leaf, blocks);
+    else copied += await add(name, leaf, blocks, total <= small && leaf.bytes > smallestPart);
     if (copied < turnAfter) continue;
     await new Promise((resolve) => setImmediate(resolve));
     copied = 0;
@@ -70,14 +72,10 @@ async function placed(name: string, leaf: ImageLeaf, file: FileWriter, blocks: B
   return taken;
 }
 
-/**
- * Copies a leaf into blocks; gives how many bytes this thread copied. An engine may copy parts by itself, except of a
- * leaf for which that would take a turn of the event loop, and a copy on this thread less.
- */
-async function add(name: string, leaf: ImageLeaf, blocks: Blocks): Promise<number> {
+/** Copies a leaf into blocks; gives how many bytes this thread copied. Unless `here`, an engine may copy parts by itself. */
+async function add(name: string, leaf: ImageLeaf, blocks: Blocks, here: boolean): Promise<number> {
   const { source, dtype } = leaf;
-  const atOnce = leaf.bytes > smallestPart && leaf.bytes < smallestInPlace;
-  if (source instanceof Tensor && source.backend.readBytes && !atOnce) {
+  if (source instanceof Tensor && source.backend.readBytes && !here) {
     const read: Fill = (target, from) => naming(name, leaf, async () => source.readBytes(from, target));
     await blocks.add(leaf.bytes, read);
     return 0;
