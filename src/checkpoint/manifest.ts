@@ -169,11 +169,8 @@ export function recordsByFile({
   components,
 }: Pick<Manifest, "components">): ReadonlyMap<string, readonly ComponentRecord[]> {
   const files = new Map<string, ComponentRecord[]>();
-  for (const record of Object.values(components)) {
-    const others = files.get(record.file);
-    if (others) others.push(record);
-    else files.set(record.file, [record]);
-  }
+  for (const record of Object.values(components))
+    files.set(record.file, [...(files.get(record.file) ?? []), record]);
   for (const records of files.values())
     records.sort((a, b) => (a.offset ?? 0) - (b.offset ?? 0) || a.bytes - b.bytes);
   return files;

@@ -139,8 +139,6 @@ async function syncDown(fs: FileSystem, first: string, last: string): Promise<vo
 
 /** A file up to this size waits for the commit, which is done in one go: turns between its steps take long in training. */
 const small = 1024 * 1024;
-/** Bytes that wait so at most. */
-const mostWaiting = 8 * small;
 
 /**
  * Writes a checkpoint beside its final name and renames it once. `root` is left out where rank 0 syncs it for all parts.
@@ -154,7 +152,6 @@ export async function writeCheckpoint(
   await fs.makeDirectory(from);
   const open = new Set<HashedWriter>();
   const later: SmallFile[] = [];
-  let waiting = 0;
   return {
     file: async (name) => {
       checkName(name);
@@ -188,9 +185,8 @@ export async function writeCheckpoint(
           await trying("writing", path, () => file.write(chunk));
         },
         close: async () => {
-          const bytes = first ?? new Uint8Array();
-          if (!creating && waiting + bytes.byteLength <= mostWaiting) {
-            waiting += bytes.byteLength;
+          if (!creating) {
+            const bytes = first ?? new Uint8Array();
             later.push({ path, bytes });
             return { bytes: bytes.byteLength, sha256: sha256Of(bytes) };
           }
