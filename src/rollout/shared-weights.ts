@@ -8,7 +8,6 @@
  * directory is removed at the end; when the trainer was killed, by its workers; and when those were killed with it, by
  * the next trainer on this machine.
  */
-import { systemProcesses } from "../checkpoint/index.ts";
 import { EspalierError, messageOf, node } from "../core/index.ts";
 import { piecesOf, unpackArrays } from "./array-bytes.ts";
 import type { Weights } from "./rollout.ts";
@@ -123,14 +122,21 @@ const prefix = (): string => `espalier-weights-${node.os.hostname().replace(/[^\
 /** Removes directories whose trainer and workers were all killed. */
 function removeForgotten(base: string): void {
   const start = prefix();
-  const { self, isRunning } = systemProcesses();
   for (const name of node.fs.readdirSync(base)) {
-    const pid = Number.parseInt(name.slice(start.length), 10);
-    if (!name.startsWith(start) || isRunning({ ...self, pid, start: null }) !== false) continue;
+    if (!name.startsWith(start) || isAlive(Number.parseInt(name.slice(start.length), 10))) continue;
     try {
       removeDirectory(node.path.join(base, name));
     } catch {
       // Another user's.
     }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }

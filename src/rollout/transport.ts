@@ -6,16 +6,7 @@
  *
  * Worker processes (processes.ts) put pipes and shared files between these and their links.
  */
-import type { EventEmitter } from "node:events";
-import {
-  EspalierError,
-  nextTurn,
-  node,
-  type Options,
-  onAbort,
-  option,
-  resolveOptions,
-} from "../core/index.ts";
+import { EspalierError, nextTurn, type Options, option, resolveOptions } from "../core/index.ts";
 import type { Rollout, Transport, TransportStats, Weights, WorkerLink } from "./rollout.ts";
 
 interface Waiting {
@@ -114,22 +105,28 @@ export function inProcessTransport(options: Options<typeof optionTable> = {}): I
 
 /** The calls of a link that are under way: closing it ends them as their own signals would. */
 export class LinkCalls {
-  readonly #over = new AbortController();
+  readonly #running = new Set<AbortController>();
+  #closed = false;
 
   /** Calls `work` with a signal that is aborted with the one given, and when this is closed. */
   async during<T>(given: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
-    const signals = [this.#over.signal, given];
-    const releases = signals.map((signal) => onAbort(signal, (reason) => controller.abort(reason)));
+    const abort = (): void => controller.abort(given?.reason);
+    if (this.#closed) controller.abort(transportClosed());
+    if (given?.aborted) abort();
+    given?.addEventListener("abort", abort, { once: true });
+    this.#running.add(controller);
     try {
       return await work(controller.signal);
     } finally {
-      for (const release of releases) release();
+      this.#running.delete(controller);
+      given?.removeEventListener("abort", abort);
     }
   }
 
   close(): void {
-    this.#over.abort(transportClosed());
+    this.#closed = true;
+    for (const controller of this.#running) controller.abort(transportClosed());
   }
 }
 
@@ -162,7 +159,7 @@ export function checkWeights({ id, arrays }: Weights): void {
 export class Newest<T> {
   #current: { readonly version: number; readonly value: T } | undefined;
   #closed = false;
-  readonly #changes = changesOf();
+  readonly #readers = new Line<undefined, void>();
 
   get current(): T | undefined {
     return this.#current?.value;
@@ -170,7 +167,7 @@ export class Newest<T> {
 
   set(value: T): void {
     this.#current = { version: (this.#current?.version ?? 0) + 1, value };
-    this.#changes.emit("change");
+    for (const reader of this.#readers.all()) reader.settle();
   }
 
   /**
@@ -184,14 +181,14 @@ export class Newest<T> {
     while (!this.#closed && !signal?.aborted) {
       if (this.#current && this.#current.version !== seen) return this.#current;
       if (!wait) return undefined;
-      await nextChange(this.#changes, signal);
+      await this.#readers.wait(undefined, signal, (reader) => reader.settle());
     }
     return undefined;
   }
 
   close(): void {
     this.#closed = true;
-    this.#changes.emit("change");
+    for (const reader of this.#readers.all()) reader.settle();
   }
 }
 
@@ -200,10 +197,9 @@ export class RolloutQueue {
   readonly #capacity: number;
   readonly #remembered: number;
   readonly #rollouts: Rollout[] = [];
-  /** Those that their senders wait with, in order of arrival. */
-  readonly #waiting = new Set<{ readonly rollout: Rollout }>();
+  readonly #takers = new Line<undefined, Rollout | undefined>();
+  readonly #senders = new Line<Rollout, void>();
   readonly #ids = new Set<string>();
-  readonly #changes = changesOf();
   #state: "open" | "closed" | EspalierError = "open";
   readonly #counts = { accepted: 0, taken: 0, duplicates: 0 };
 
@@ -235,77 +231,97 @@ export class RolloutQueue {
    * reason when it is aborted; then it is not in the queue.
    */
   async put(rollout: Rollout, { signal }: Waiting = {}): Promise<void> {
-    const own = { rollout };
-    const check = (): void => {
-      this.checkOpen();
-      signal?.throwIfAborted();
-    };
-    check();
-    this.#waiting.add(own);
-    this.#accept();
-    try {
-      for (; this.#waiting.has(own); check()) await nextChange(this.#changes, signal);
-    } finally {
-      this.#waiting.delete(own);
-    }
+    this.checkOpen();
+    signal?.throwIfAborted();
+    if (this.#ids.has(rollout.id) || this.#rollouts.length < this.#capacity) this.#accept(rollout);
+    else await this.#senders.wait(rollout, signal, (place) => place.reject(signal?.reason));
   }
 
-  /** Takes those that wait in order of arrival, as long as there is room; one that is known needs none. */
-  #accept(): void {
-    for (const one of this.#waiting) {
-      const { rollout } = one;
-      const isKnown = this.#ids.has(rollout.id);
-      if (!isKnown && this.#rollouts.length >= this.#capacity) continue;
-      this.#waiting.delete(one);
-      this.#counts[isKnown ? "duplicates" : "accepted"]++;
-      if (isKnown) continue;
-      this.#rollouts.push(rollout);
-      this.#ids.add(rollout.id);
-      const [oldest = ""] = this.#ids;
-      if (this.#ids.size > this.#remembered) this.#ids.delete(oldest);
+  #accept(rollout: Rollout): void {
+    if (this.#ids.has(rollout.id)) {
+      this.#counts.duplicates++;
+      return;
     }
-    this.#changes.emit("change");
+    this.#ids.add(rollout.id);
+    if (this.#ids.size > this.#remembered) {
+      const [oldest = ""] = this.#ids;
+      this.#ids.delete(oldest);
+    }
+    this.#counts.accepted++;
+    const [taker] = this.#takers.all();
+    if (!taker) this.#rollouts.push(rollout);
+    else {
+      this.#counts.taken++;
+      taker.settle(rollout);
+    }
   }
 
   /** The next rollout. Undefined when the signal is aborted or this is closed; rejects after a failure. */
   async take({ signal }: Waiting = {}): Promise<Rollout | undefined> {
-    while (this.#state !== "closed" && !signal?.aborted) {
-      const rollout = this.#rollouts.shift();
-      if (!rollout) {
-        this.checkOpen();
-        await nextChange(this.#changes, signal);
-        continue;
-      }
-      this.#counts.taken++;
-      // In the same turn, so that nobody who comes later passes those who wait.
-      this.#accept();
-      return rollout;
+    if (this.#state === "closed" || signal?.aborted) return undefined;
+    const rollout = this.#rollouts.shift();
+    if (!rollout) {
+      this.checkOpen();
+      return this.#takers.wait(undefined, signal, (place) => place.settle(undefined));
     }
-    return undefined;
+    this.#counts.taken++;
+    // In the same turn, so that nobody who comes later passes those who wait.
+    while (this.#rollouts.length < this.#capacity) {
+      const [sender] = this.#senders.all();
+      if (!sender) break;
+      this.#accept(sender.given);
+      sender.settle();
+    }
+    return rollout;
   }
 
   close(): void {
     this.#state = "closed";
-    this.#changes.emit("change");
+    for (const taker of this.#takers.all()) taker.settle(undefined);
+    for (const sender of this.#senders.all()) sender.reject(transportClosed());
   }
 
   /** Rejects those who wait for a rollout, who wait where there is none. */
   refuseTakers(error: EspalierError): void {
-    if (this.#changes.listenerCount("error") > 0) this.#changes.emit("error", error);
+    for (const taker of this.#takers.all()) taker.reject(error);
   }
 
   /** No rollouts come any more, for this reason. Those that are here can be taken; then the trainer gets the error. */
   fail(error: EspalierError): void {
-    if (this.#state === "open") this.#state = error;
-    this.#changes.emit("change");
+    if (this.#state !== "open") return;
+    this.#state = error;
+    for (const one of [...this.#takers.all(), ...this.#senders.all()]) one.reject(error);
   }
 }
 
-/** Tells those who wait that something has changed: they look again, in order of arrival. */
-const changesOf = () => new node.events.EventEmitter().setMaxListeners(0);
+interface Place<G, T> {
+  readonly given: G;
+  settle(value: T): void;
+  reject(why: unknown): void;
+}
 
-/** Resolves with the next change, and when the signal is aborted. */
-const nextChange = (changes: EventEmitter, signal: AbortSignal | undefined): Promise<unknown> =>
-  node.events.once(changes, "change", { signal }).catch((error: unknown) => {
-    if (!signal?.aborted) throw error;
-  });
+/** Those who wait, in order of arrival. One who is settled, or whose signal is aborted, leaves. */
+class Line<G, T> {
+  readonly #places = new Set<Place<G, T>>();
+
+  /** Waits to be settled. `aborted` settles it when the signal is. */
+  wait(given: G, signal: AbortSignal | undefined, aborted: (place: Place<G, T>) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const leaving =
+        <V>(then: (value: V) => void) =>
+        (value: V): void => {
+          this.#places.delete(place);
+          signal?.removeEventListener("abort", abort);
+          then(value);
+        };
+      const place: Place<G, T> = { given, settle: leaving(resolve), reject: leaving(reject) };
+      const abort = (): void => aborted(place);
+      this.#places.add(place);
+      signal?.addEventListener("abort", abort, { once: true });
+    });
+  }
+
+  all(): readonly Place<G, T>[] {
+    return [...this.#places];
+  }
+}
