@@ -4,7 +4,7 @@ import { createLoader, imageFolder } from "../../src/data/index.ts";
 
 const [path = "", batchSize, workers] = process.argv.slice(2);
 const loaderOf = (batchSize: number) =>
-  createLoader(imageFolder(path), { batchSize, workers: Number(workers) });
+  createLoader(imageFolder(path), { batchSize, workers: Number(workers), reuse: true });
 
 const first = loaderOf(1);
 await first.peek(Number(workers));

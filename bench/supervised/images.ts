@@ -51,7 +51,8 @@ const byDecoder = (decoder: "built-in" | "jpeg-turbo"): TimedFigure => ({
   rounds: 1,
   ours: async () => {
     const data = imageFolder(folder(), { decoder });
-    const loader = createLoader(data, { batchSize: set.batch, workers: set.workers });
+    // As training does: each batch is done with when the next one is asked for.
+    const loader = createLoader(data, { batchSize: set.batch, workers: set.workers, reuse: true });
     return {
       run: async () => {
         const start = performance.now();

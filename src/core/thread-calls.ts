@@ -53,13 +53,14 @@ export class ThreadCalls<R, A> {
     return this.#failure !== undefined;
   }
 
-  make(request: R): Promise<A> {
+  /** Makes a call. Memory that `moved` names of its request is moved and not copied. */
+  make(request: R, moved?: Transferables): Promise<A> {
     if (this.#failure) return Promise.reject(this.#failure);
     const id = this.#made++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       this.worker.ref();
-      this.worker.postMessage({ id, request } satisfies Call<R>);
+      this.worker.postMessage({ id, request } satisfies Call<R>, moved);
     });
   }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { EspalierError } from "../core/index.ts";
-import { type Bookmark, Dataset, interleave, isRowError, type Pass, passOf } from "./dataset.ts";
+import { type Bookmark, Dataset, interleave, isRowError, type Pass, passOf, passOver } from "./dataset.ts";
 import { datasetFromRecipe, fromModule } from "./recipe.ts";
 import { fromArrays, fromAsyncIterable, fromIterable, zip } from "./sources.ts";
 
@@ -79,6 +79,23 @@ describe("a reader", () => {
         expect([...first.rows, ...second.rows, ...rest.rows]).toEqual(whole.rows);
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it("passes over rows as if they had been read", async () => {
+    await fc.assert(
+      fc.asyncProperty(datasets, fc.nat(9), fc.nat(9), async (data, first, second) => {
+        const pass = passOf(1);
+        const { rows } = await read(data, pass);
+        fc.pre(!rows.slice(0, first + second + 1).includes("bad"));
+        const reader = data.open(pass);
+        expect(await passOver(reader, first)).toBe(Math.min(first, rows.length));
+        expect(await reader.next()).toEqual(rows[first]);
+        expect(await passOver(reader, second)).toBe(Math.min(second, Math.max(0, rows.length - first - 1)));
+        const rest = await read(data, pass, reader.bookmark());
+        expect(rest.rows).toEqual(rows.slice(first + 1 + second));
+      }),
+      { numRuns: 200 },
     );
   });
 

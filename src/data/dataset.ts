@@ -14,7 +14,7 @@ import {
 import { hostRandom } from "../engine/index.ts";
 import { Stream } from "../random/index.ts";
 import type { StateTree } from "../state/index.ts";
-import { type Example, type ExampleArrays, ExampleWriter } from "./example.ts";
+import { type BatchMemory, type Example, type ExampleArrays, ExampleWriter } from "./example.ts";
 import { shuffled } from "./loader.ts";
 import { dealRows, type StratifyOption, shares, splitTable, stratifyBy } from "./split.ts";
 import type { Transform } from "./transform.ts";
@@ -55,6 +55,11 @@ export interface Item<T> {
  */
 export interface Reader<T> {
   next(): Promise<Item<T> | undefined>;
+  /**
+   * Passes over rows that `next` would give, without making them, and gives their number: fewer at the end. It need not
+   * find what is wrong with them. Default: by `next`.
+   */
+  skip?(rows: number): Promise<number>;
   /** Where the next row begins. */
   bookmark(): Bookmark;
   close(): void | Promise<void>;
@@ -79,6 +84,7 @@ export interface ExampleContext {
 }
 
 type Gathered = ExampleArrays | undefined;
+type Gather = (rows: Int32Array, pass: Pass, memory?: BatchMemory) => Gathered | Promise<Gathered>;
 
 /** A source of rows: `length` and `get`, or `open`, or all three. */
 export interface DatasetSource<T> {
@@ -89,9 +95,9 @@ export interface DatasetSource<T> {
   readonly get?: (index: number, pass: Pass) => T | Promise<T>;
   /**
    * Examples of many rows at once as arrays, where that is faster than one by one; undefined where a row is wrong, which
-   * is then read by `get` to say what is.
+   * is then read by `get` to say what is. `memory` gives memory that may have been used before.
    */
-  readonly gather?: ((rows: Int32Array, pass: Pass) => Gathered | Promise<Gathered>) | undefined;
+  readonly gather?: Gather | undefined;
   /** Rows in order. Default: by `get`, with the number of the next row as bookmark. */
   readonly open?: (pass: Pass, from: Bookmark | undefined) => Reader<T>;
   /** For worker threads. Default: none; use `fromModule`. */
@@ -197,8 +203,8 @@ export class Dataset<T> {
   }
 
   /** Examples of rows at once, as arrays, for sources that have a fast way; else undefined. */
-  gather(rows: Int32Array, pass: Pass = passOf(0)): Gathered | Promise<Gathered> {
-    return this.#source.gather?.(rows, pass);
+  gather(rows: Int32Array, pass: Pass = passOf(0), memory?: BatchMemory): Gathered | Promise<Gathered> {
+    return this.#source.gather?.(rows, pass, memory);
   }
 
   /** Reads rows in order, from the first or from a bookmark. */
@@ -210,6 +216,11 @@ export class Dataset<T> {
         if (row >= (this.length as number)) return undefined;
         const index = row++;
         return { value: await this.get(index, pass), index: this.rowOf(index, pass) };
+      },
+      skip: async (rows) => {
+        const from = row;
+        row = Math.min(this.length as number, row + rows);
+        return row - from;
       },
       bookmark: () => ({ row }),
       close: () => undefined,
@@ -260,7 +271,11 @@ export class Dataset<T> {
         const at = this.rowOf(index, pass);
         return row instanceof Promise ? row.then((value) => apply(value, at, pass)) : apply(row, at, pass);
       },
-      open: (pass, from) => this.#each(pass, from, (row, index) => apply(row, index, pass)),
+      open: (pass, from) => {
+        const reader = this.open(pass, from);
+        const each = this.#each(reader, (row, index) => apply(row, index, pass));
+        return { ...each, skip: (rows) => passOver(reader, rows) };
+      },
     });
   }
 
@@ -271,7 +286,7 @@ export class Dataset<T> {
     return this.#derived(undefined, {
       steps: step + 1,
       open: (pass, from) =>
-        this.#each(pass, from, async (row, index) =>
+        this.#each(this.open(pass, from), async (row, index) =>
           (await keep(row, contextOf(pass, index, step))) ? row : leftOut,
         ),
     });
@@ -279,11 +294,9 @@ export class Dataset<T> {
 
   /** A reader of what a function of the program makes of each row. Its errors name the row. */
   #each<U>(
-    pass: Pass,
-    from: Bookmark | undefined,
+    reader: Reader<T>,
     make: (row: T, index: number) => U | typeof leftOut | Promise<U | typeof leftOut>,
   ): Reader<U> {
-    const reader = this.open(pass, from);
     return readerOf(reader, async () => {
       for (let item = await reader.next(); item; item = await reader.next()) {
         const { index } = item;
@@ -308,19 +321,25 @@ export class Dataset<T> {
       open: (pass, from) => {
         const reader = this.open(pass, from);
         let [skipped, first] = [0, ""];
-        return readerOf(reader, async () => {
+        const good = async () => {
           let one = await outcome(reader);
           for (; one instanceof EspalierError; one = await outcome(reader)) {
             first ||= errorText(one);
             skipped += lostRows(one);
           }
+          return one;
+        };
+        const next = async () => {
+          const one = await good();
           if (!one && skipped > 0)
             emitWarning(
               `${this.name}: ${skipped} of its rows were left out; the first: ${first}`,
               "DATA_ROWS_SKIPPED",
             );
           return one;
-        });
+        };
+        // Of several threads, only the one that comes to the end with a batch of its own warns.
+        return { ...readerOf(reader, next), skip: (rows) => passOver({ next: good }, rows) };
       },
     });
   }
@@ -391,7 +410,12 @@ export class Dataset<T> {
         const reader = this.open(pass, within(from, "of"));
         let taken = count(this.name, from, "taken");
         const next = async () => (taken++ < n ? reader.next() : undefined);
-        return readerOf(reader, next, () => ({ of: reader.bookmark(), taken }));
+        const skip = (rows: number) => {
+          const most = Math.min(rows, Math.max(0, n - taken));
+          taken += most;
+          return passOver(reader, most);
+        };
+        return { ...readerOf(reader, next, () => ({ of: reader.bookmark(), taken })), skip };
       },
     });
   }
@@ -412,7 +436,7 @@ export class Dataset<T> {
       name,
       length: numbers.length,
       get: (index, pass) => this.get(inner(index), pass),
-      gather: gather && ((chosen, pass) => gather(chosen.map(inner), pass)),
+      gather: gather && ((chosen, pass, memory) => gather(chosen.map(inner), pass, memory)),
       rowOf: (index, pass) => this.rowOf(inner(index), pass),
     });
   }
@@ -658,6 +682,17 @@ function shuffledBlocks<T>(
     return one;
   };
   return readerOf(reader, next, () => ({ of: start, block, taken }));
+}
+
+/** Has a reader pass over rows, and gives their number: fewer at the end. */
+export async function passOver(
+  reader: Pick<Reader<unknown>, "next" | "skip">,
+  rows: number,
+): Promise<number> {
+  if (reader.skip) return reader.skip(rows);
+  let passed = 0;
+  while (passed < rows && (await reader.next())) passed++;
+  return passed;
 }
 
 /** A row, or the error that stands for one. */

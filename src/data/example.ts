@@ -45,6 +45,34 @@ export interface LeafLayout {
   readonly dtype: keyof typeof arrayTypes;
 }
 
+/** Gives at least so many bytes for the arrays of a batch; there may be numbers of an earlier batch in them. */
+export type BatchMemory = (bytes: number) => ArrayBuffer;
+
+const newMemory: BatchMemory = (bytes) => new ArrayBuffer(bytes);
+
+type ArrayType = (typeof arrayTypes)[keyof typeof arrayTypes];
+
+/** Arrays of `rows` examples in one piece of memory: to get one costs as much as to fill a small one. */
+export function batchArrays(
+  parts: readonly { readonly size: number; readonly type: ArrayType }[],
+  rows: number,
+  memory = newMemory,
+): readonly HostArray[] {
+  let bytes = 0;
+  for (const { size, type } of parts) bytes += aligned(rows * size * type.BYTES_PER_ELEMENT);
+  const buffer = memory(bytes);
+  const arrays: HostArray[] = [];
+  let at = 0;
+  for (const { size, type } of parts) {
+    arrays.push(new type(buffer, at, rows * size));
+    at += aligned(rows * size * type.BYTES_PER_ELEMENT);
+  }
+  return arrays;
+}
+
+/** Bytes up to the next multiple of 8, where any typed array may begin. */
+const aligned = (bytes: number): number => Math.ceil(bytes / 8) * 8;
+
 const arrayTypes = { f32: Float32Array, i32: Int32Array, u32: Uint32Array, u8: Uint8Array };
 
 /** A part of an example, or of all examples, with its numbers. */
@@ -146,11 +174,17 @@ export class ExampleWriter {
   readonly #capacity: number;
   readonly #leaves: readonly HostArray[];
 
-  constructor(name: string, like: Item<Example> | readonly LeafLayout[], capacity: number) {
+  constructor(
+    name: string,
+    like: Item<Example> | readonly LeafLayout[],
+    capacity: number,
+    memory?: BatchMemory,
+  ) {
     this.#name = name;
     this.#layout = "value" in like ? exampleLayout(name, like) : like;
     this.#capacity = capacity;
-    this.#leaves = this.#layout.map(({ size, dtype }) => new arrayTypes[dtype](size * capacity));
+    const parts = this.#layout.map(({ size, dtype }) => ({ size, type: arrayTypes[dtype] }));
+    this.#leaves = batchArrays(parts, capacity, memory);
   }
 
   write(at: number, { value, index }: Item<Example>): void {

@@ -6,7 +6,7 @@ import { encode } from "fast-png";
 import { afterAll, describe, expect, it } from "vitest";
 import type { EspalierError } from "../core/index.ts";
 import { idx, npy, tokenFile, tokenWindows } from "./array-files.ts";
-import { type Bookmark, type Dataset, passOf } from "./dataset.ts";
+import { type Bookmark, type Dataset, passOf, passOver } from "./dataset.ts";
 import { imageFolder } from "./images.ts";
 import { createLoader } from "./loading/data-loader.ts";
 import { parquet } from "./parquet.ts";
@@ -77,6 +77,10 @@ describe.each([
     for (let i = 0; i <= 10; i++) {
       const bookmark = JSON.parse(JSON.stringify(reader.bookmark())) as Bookmark;
       expect(close(await all(data, bookmark))).toEqual(close(table.slice(i)));
+      const passing = data.open();
+      expect(await passOver(passing, i)).toBe(i);
+      expect(passing.bookmark()).toEqual(bookmark);
+      expect(await passOver(passing, 20)).toBe(10 - i);
       await reader.next();
     }
     const again = await datasetFromRecipe<object>(structuredClone(make().recipe ?? expect.fail(kind)));
@@ -98,6 +102,9 @@ describe("a text file", () => {
       const bookmark = reader.bookmark() as { readonly byte: number };
       expect(bookmark.byte).toBeGreaterThan(300_000);
       expect(await all(data, bookmark)).toEqual(lines.slice(17_000));
+      const passing = data.open();
+      expect(await passOver(passing, 17_000)).toBe(17_000);
+      expect(passing.bookmark()).toEqual(bookmark);
     }
   });
 

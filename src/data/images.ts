@@ -7,8 +7,8 @@ import {
   resolveOptions,
   type Settings,
 } from "../core/index.ts";
-import { Dataset } from "./dataset.ts";
-import type { ExampleArrays } from "./example.ts";
+import { Dataset, type Pass } from "./dataset.ts";
+import { type BatchMemory, batchArrays, type ExampleArrays } from "./example.ts";
 import { absolutePath } from "./text-files.ts";
 
 // A folder of images, one folder of it for each class:
@@ -82,19 +82,33 @@ export function imageFolder(path: string | URL, options: ImageFolderOptions = {}
     dtype === "u8" ? new Uint8Array(length) : new Float32Array(length);
   let first: Promise<Pixels> | undefined;
   // Straight into the batch's memory. sharp decodes many at once, on threads of its own, and does not come here.
-  const gather = async (rows: Int32Array): Promise<ExampleArrays | undefined> => {
+  const gather = async (
+    rows: Int32Array,
+    _pass: Pass,
+    memory?: BatchMemory,
+  ): Promise<ExampleArrays | undefined> => {
     try {
       first ??= image(0);
       const { height, width } = await first;
       const size = height * width * channels;
-      const data = arrayOf(rows.length * size);
+      const parts = [
+        { size, type: dtype === "u8" ? Uint8Array : Float32Array },
+        { size: 1, type: Int32Array },
+      ];
+      const [data, classes] = batchArrays(parts, rows.length, memory) as [
+        Float32Array | Uint8Array,
+        Int32Array,
+      ];
       for (const [i, row] of rows.entries()) {
         const pixels = await image(row);
         if (pixels.height !== height || pixels.width !== width) return undefined;
         write(pixels, channels, data, i * size);
+        classes[i] = labels[row] as number;
       }
-      const y = { data: Int32Array.from(rows, (row) => labels[row] as number), shape: [rows.length] };
-      return { x: { data, shape: [rows.length, height, width, channels] }, y };
+      return {
+        x: { data, shape: [rows.length, height, width, channels] },
+        y: { data: classes, shape: [rows.length] },
+      };
     } catch {
       return undefined; // Asked for one by one, the bad image is named, or left out.
     }

@@ -206,7 +206,7 @@ export function shuffled(key: Uint32Array, n: number): Int32Array {
     b = (c + (c << 3)) | 0;
     c = (((c << 21) | (c >>> 11)) + bits) | 0;
     if (i < 0) continue;
-    const other = Math.floor(((bits >>> 0) / 2 ** 32) * (i + 1));
+    const other = (((bits >>> 0) / 2 ** 32) * (i + 1)) | 0;
     order[i] = order[other] as number;
     order[other] = i;
   }

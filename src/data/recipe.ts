@@ -122,7 +122,7 @@ export async function fromModule<T = Example>(
     recipe: { kind: "fromModule", args: [url, { name, ...(options !== undefined && { options }) }] },
     open: (pass, from) => data.open(pass, from),
     rowOf: (index, pass) => data.rowOf(index, pass),
-    gather: (rows, pass) => data.gather(rows, pass),
+    gather: (rows, pass, memory) => data.gather(rows, pass, memory),
     ...(length !== undefined && { get: (index, pass) => data.get(index, pass) }),
   });
 }

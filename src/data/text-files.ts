@@ -98,22 +98,36 @@ function recordReader<R, T>(
       throw sourceError(name, records ? row - taken + read : undefined, cause);
     }
   };
+  /** The records that are left of a block: of the next one at its end, none at the end of the file. */
+  const left = async (): Promise<number> => {
+    block ??= await load();
+    while (taken >= block.records.length) {
+      if (block.end >= file.size) return 0;
+      byte = block.end;
+      taken = 0;
+      block = await load();
+    }
+    return block.records.length - taken;
+  };
   return {
     next: async () => {
-      block ??= await load();
-      while (taken >= block.records.length) {
-        if (block.end >= file.size) return undefined;
-        byte = block.end;
-        taken = 0;
-        block = await load();
-      }
-      const record = block.records[taken++] as R;
+      if ((await left()) === 0) return undefined;
+      const record = block?.records[taken++] as R;
       const index = row++;
       try {
         return { value: format.row(record), index };
       } catch (cause) {
         throw rowError(name, index, cause);
       }
+    },
+    skip: async (rows) => {
+      const end = row + rows;
+      for (let most = 1; row < end && most > 0; ) {
+        most = Math.min(end - row, await left());
+        taken += most;
+        row += most;
+      }
+      return rows - (end - row);
     },
     bookmark: () => ({ byte, taken, row }),
     close: () => undefined,

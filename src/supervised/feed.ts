@@ -151,7 +151,7 @@ export function heldBatches(
   { where, check, warn }: Pick<StreamParts, "where" | "check" | "warn">,
 ): HeldOut {
   const { rank: _, ...rest } = config;
-  const how = { lastBatch: "keep", shuffle: false, warn: config.warn ?? warn } as const;
+  const how = { lastBatch: "keep", shuffle: false, reuse: true, warn: config.warn ?? warn } as const;
   const loader = new DataLoader(data, { ...rest, ...how });
   const start = loader.getState();
   return {
@@ -202,6 +202,8 @@ export function streamFeed({ sample, load, check, warn, size, key, where }: Stre
   const loader = new DataLoader(data, {
     ...config,
     batchSize: size,
+    // Batches are copied, side by side, before they are taken.
+    reuse: true,
     warn: config.warn ?? warn,
     ...(!ownKey && { key }),
     // A task says beforehand what its updates add to the counters, and a stream's end is not known then.

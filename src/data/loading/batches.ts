@@ -6,9 +6,11 @@ import {
   isRowError,
   lostRows,
   type Pass,
+  passOver,
   type Reader,
 } from "../dataset.ts";
 import {
+  type BatchMemory,
   type Example,
   type ExampleArrays,
   ExampleWriter,
@@ -30,6 +32,8 @@ interface NextRequest {
   readonly pass: Pass;
   /** The stream is opened for this pass first: from its start, or from a bookmark. */
   readonly open?: { readonly from: Bookmark | undefined };
+  /** Batches before it that other threads make. */
+  readonly before: number;
   /** Examples in the batch. */
   readonly size: number;
   /** Takes every `count`-th example, from `index` on. */
@@ -48,6 +52,8 @@ export interface MadeBatch {
   readonly batch: LoadedBatch;
   /** Examples that could not be used. */
   readonly skipped: number;
+  /** The memory of its arrays, where used memory was given: nobody else has it. */
+  readonly memory?: readonly ArrayBuffer[];
   /** The reader's position after it, of a stream. */
   readonly bookmark?: Bookmark;
 }
@@ -90,14 +96,37 @@ export class BatchMaker {
     this.#skip = skip;
   }
 
-  /** The batch: at once where the source has its rows in memory. */
-  make(request: BatchRequest): Made | Promise<Made> {
-    if (!("rows" in request)) return this.#next(request);
-    const { rows, pass } = request;
-    const made = (arrays: ExampleArrays | undefined): Made | Promise<Made> =>
-      arrays ? { batch: loaded(arrays, this.#data.rowsOf(rows, pass)), skipped: 0 } : this.#rows(request);
-    const arrays = this.#data.gather(rows, pass);
-    return arrays instanceof Promise ? arrays.then(made) : made(arrays);
+  /** The batch, in memory of used ones where there is some: at once where the source has its rows in memory. */
+  make(request: BatchRequest, used?: readonly ArrayBuffer[]): Made | Promise<Made> {
+    if (!used) return this.#make(request);
+    const left = [...used];
+    const memory: ArrayBuffer[] = [];
+    const give: BatchMemory = (bytes) => {
+      const at = left.findIndex(({ byteLength }) => byteLength >= bytes);
+      const [piece = new ArrayBuffer(bytes)] = at < 0 ? [] : left.splice(at, 1);
+      memory.push(piece);
+      return piece;
+    };
+    const kept = (made: Made): Made => (isEnd(made) ? made : { ...made, memory });
+    const made = this.#make(request, give);
+    return made instanceof Promise ? made.then(kept) : kept(made);
+  }
+
+  #make(request: BatchRequest, memory?: BatchMemory): Made | Promise<Made> {
+    if (!("rows" in request)) return this.#next(request, memory);
+    const arrays = this.#data.gather(request.rows, request.pass, memory);
+    return arrays instanceof Promise
+      ? arrays.then((found) => this.#gathered(request, found, memory))
+      : this.#gathered(request, arrays, memory);
+  }
+
+  #gathered(
+    request: RowsRequest,
+    arrays: ExampleArrays | undefined,
+    memory?: BatchMemory,
+  ): Made | Promise<Made> {
+    if (!arrays) return this.#rows(request, memory);
+    return { batch: loaded(arrays, this.#data.rowsOf(request.rows, request.pass)), skipped: 0 };
   }
 
   async close(): Promise<void> {
@@ -106,10 +135,10 @@ export class BatchMaker {
     await reader?.close();
   }
 
-  async #rows({ pass, rows }: RowsRequest): Promise<MadeBatch> {
+  async #rows({ pass, rows }: RowsRequest, memory?: BatchMemory): Promise<MadeBatch> {
     this.#layout ??= await this.#learn();
     const asked = await Promise.allSettled(Array.from(rows, async (row) => this.#data.get(row, pass)));
-    const writer = new ExampleWriter(this.#data.name, this.#layout, rows.length);
+    const writer = new ExampleWriter(this.#data.name, this.#layout, rows.length, memory);
     let [skipped, error]: [number, unknown] = [0, undefined];
     const good = asked.map((one, i): Item<Example> | undefined => {
       try {
@@ -147,7 +176,10 @@ export class BatchMaker {
     }
   }
 
-  async #next({ pass, open, size, rank, keepRest }: NextRequest): Promise<Made> {
+  async #next(
+    { pass, open, before, size, rank, keepRest }: NextRequest,
+    memory?: BatchMemory,
+  ): Promise<Made> {
     if (open) {
       await this.close();
       this.#reader = this.#data.open(pass, open.from);
@@ -156,31 +188,55 @@ export class BatchMaker {
     if (!reader) return { leftOver: 0, skipped: 0 };
     // A round of all ranks, so that all of them have as many batches.
     const round = size * rank.count;
-    const taken: Item<Example>[] = [];
-    let [read, bad, skipped] = [0, 0, 0];
-    while (read < round) {
-      try {
-        const item = await reader.next();
-        if (item === undefined) break;
-        this.#layout ??= exampleLayout(this.#data.name, item);
-        // Each is looked at on all ranks: they have to agree on what is skipped.
-        if (this.#skip) new ExampleWriter(this.#data.name, this.#layout, 1).write(0, item);
-        if (read++ % rank.count === rank.index) taken.push(item);
-      } catch (cause) {
-        if (!this.#passes(cause) || ++bad === hopeless + read) throw cause;
-        skipped += lostRows(cause);
-      }
+    if (!(await this.#pass(reader, before * round))) {
+      await this.close();
+      return { leftOver: 0, skipped: 0 };
     }
+    const { items: all, skipped } = await this.#read(reader, round);
+    const read = all.length;
     const bookmark = reader.bookmark();
     if (read < round) await this.close();
     const count = Math.floor(read / rank.count);
     if (read < round && !(keepRest && count > 0)) return { leftOver: read, skipped };
-    const items = taken.slice(0, count);
-    const writer = new ExampleWriter(this.#data.name, this.#layout ?? [], count);
+    const items = all.filter((_, i) => i % rank.count === rank.index).slice(0, count);
+    const writer = new ExampleWriter(this.#data.name, this.#layout ?? [], count, memory);
     items.forEach((item, i) => {
       writer.write(i, item);
     });
     return { batch: loaded(writer.arrays(), rowsOf(items)), skipped, bookmark };
+  }
+
+  /**
+   * Passes over rows of a stream; false at its end. All threads have to agree: the first example says what all are like,
+   * and what is skipped shows where rows are looked at.
+   */
+  async #pass(reader: Reader<Example>, rows: number): Promise<boolean> {
+    const seen = this.#skip ? rows : this.#layout ? 0 : Math.min(rows, 1);
+    const { items } = await this.#read(reader, seen);
+    return items.length === seen && (await passOver(reader, rows - seen)) === rows - seen;
+  }
+
+  /** The next examples of a stream: fewer at its end. */
+  async #read(
+    reader: Reader<Example>,
+    rows: number,
+  ): Promise<{ readonly items: readonly Item<Example>[]; readonly skipped: number }> {
+    const items: Item<Example>[] = [];
+    let [bad, skipped] = [0, 0];
+    while (items.length < rows) {
+      try {
+        const item = await reader.next();
+        if (item === undefined) break;
+        this.#layout ??= exampleLayout(this.#data.name, item);
+        // Each is looked at by all ranks and threads: they have to agree on what is skipped.
+        if (this.#skip) new ExampleWriter(this.#data.name, this.#layout, 1).write(0, item);
+        items.push(item);
+      } catch (cause) {
+        if (!this.#passes(cause) || ++bad === hopeless + items.length) throw cause;
+        skipped += lostRows(cause);
+      }
+    }
+    return { items, skipped };
   }
 
   /** The error is about one example, which may be skipped. */

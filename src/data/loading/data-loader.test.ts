@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Dataset } from "../dataset.ts";
 import type { ExampleArray } from "../example.ts";
 import { Loader } from "../loader.ts";
 import { fromArrays, fromIterable } from "../sources.ts";
@@ -50,6 +51,38 @@ describe("a data loader", () => {
       code: "DATA_NOT_FINITE",
       message: expect.stringContaining("row 7"),
     });
+  });
+
+  it.each([false, true])(
+    "makes batches in memory of used ones where it may; a stream: %s",
+    async (stream) => {
+      const expected = await epochs(await loaderOf({ stream }), 2);
+      expect(await epochs(await loaderOf({ stream }, { reuse: true }), 2)).toEqual(expected);
+      const memoryOf = async (reuse: boolean) => {
+        const memory = new Set<unknown>();
+        for await (const { x } of await loaderOf({ stream }, { reuse }))
+          memory.add((x as ExampleArray).data.buffer);
+        return memory.size;
+      };
+      expect(await memoryOf(false)).toBe(stream ? 5 : 6);
+      expect(await memoryOf(true)).toBeLessThanOrEqual(4);
+    },
+  );
+
+  it("never writes into memory that a source gave of its own", async () => {
+    const own = Float32Array.from({ length: 12 }, (_, i) => i);
+    const data = new Dataset({
+      name: "own",
+      length: 12,
+      get: (i) => ({ x: i, y: 0 }),
+      gather: ([first = 0]) => ({
+        x: { data: own.subarray(first, first + 4), shape: [4] },
+        y: { data: own, shape: [12] },
+      }),
+    });
+    const loader = createLoader(data, { batchSize: 4, shuffle: false, reuse: true });
+    await epochs(loader, 2);
+    expect(own).toEqual(Float32Array.from({ length: 12 }, (_, i) => i));
   });
 
   it("deals the examples out to ranks: each once, as many batches on all", async () => {

@@ -25,7 +25,10 @@ const table = {
   seed: option.integer({ min: 0 }),
   /** Instead of a seed: a key from a random stream, `streams.get("data").key()`. */
   key: option.made<Uint32Array>(aKey, ArrayBuffer.isView, {}),
-  /** Worker threads that make batches. Default: 0, on the main thread. A stream has one reader, so one thread at most. */
+  /**
+   * Worker threads that make batches. Default: 0, on the main thread. Of a stream each reads all, and makes examples of
+   * its own batches alone.
+   */
   workers: option.integer({ min: 0, max: 256, default: 0 }),
   /** Batches that are made ahead, by each worker. Default: 2. */
   prefetch: option.integer({ min: 0, default: 2 }),
@@ -36,6 +39,11 @@ const table = {
    * twice (a stream goes on to its next row), and a warning says once an epoch how many there were. Default: "error".
    */
   onBadExample: option.oneOf(["error", "skip"], { default: "error" }),
+  /**
+   * Makes later batches in the memory of those that were taken, from when the next one is asked for: for loops that keep
+   * no batch, or copies of what they keep. Training always does. Default: false.
+   */
+  reuse: option.flag({ default: false }),
   /** Takes warnings. Default: those of the process. */
   warn: option.made<(text: string, code: string) => void>(
     "a function",
@@ -105,9 +113,16 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   #bookmark: Bookmark | undefined;
   #skipped = 0;
   #queue: Slot[] = [];
-  /** The first batch that was not asked for yet; undefined where the state says it. */
-  #ahead: { readonly epoch: number; readonly position: number } | undefined;
+  /**
+   * The first batch that was not asked for yet; undefined where the state says it. Of a stream its number since all
+   * threads have opened it, and from where they have.
+   */
+  #ahead:
+    | { readonly epoch: number; readonly position: number; readonly from?: Bookmark | undefined }
+    | undefined;
   #turn = 0;
+  /** The memory of batches that were taken, for later ones. */
+  #used: (readonly ArrayBuffer[])[] = [];
   #workers: LoaderWorkers | undefined;
   #maker: BatchMaker | undefined;
   /** The end of what the main thread reads of a stream. */
@@ -129,7 +144,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     this.data = data;
     this.config = config;
     this.#settings = settings;
-    this.#threads = stream ? Math.min(workers, 1) : workers;
+    this.#threads = workers;
     this.#loader = new Loader({
       length: data.length ?? endless,
       batchSize,
@@ -213,6 +228,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
       this.#loader.advance(made.batch.rows.length);
       this.#skipped += made.skipped;
       this.#bookmark = made.bookmark;
+      if (this.#settings.reuse) this.#used.push(made.memory ?? []);
     }
     const next = this.#queue[0]?.made;
     if (next && isEnd(next)) this.#loader.startNext();
@@ -290,10 +306,13 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     const { epoch, position } = this.#ahead ?? this;
     const pass = this.#pass(epoch);
     if (this.data.length === undefined) {
-      const open = this.#ahead ? undefined : { from: this.#bookmark };
-      this.#ahead = { epoch, position };
+      const { position: number, from } = this.#ahead ?? { position: 0, from: this.#bookmark };
+      this.#ahead = { epoch, position: number + 1, from };
       const { batchSize: size, lastBatch, rank = { index: 0, count: 1 } } = this.#settings;
-      return { epoch, request: { pass, size, rank, keepRest: lastBatch === "keep", ...(open && { open }) } };
+      const others = Math.max(0, this.#threads - 1);
+      const begins = number <= others;
+      const place = begins ? { open: { from }, before: number } : { before: others };
+      return { epoch, request: { pass, size, rank, keepRest: lastBatch === "keep", ...place } };
     }
     const rows = this.#loader.rowsAt(epoch, position);
     if (!rows) return undefined;
@@ -311,14 +330,15 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   #make(turn: number, request: BatchRequest): Made | Promise<Made> {
     const skip = this.config.onBadExample === "skip";
+    const used = this.#settings.reuse ? (this.#used.shift() ?? []) : undefined;
     if (this.#threads > 0) {
       this.#workers ??= new LoaderWorkers(this.data, this.#threads, skip);
-      return this.#workers.at(turn).make(request);
+      return this.#workers.at(turn).make(request, used ?? []);
     }
     this.#maker ??= new BatchMaker(this.data, skip);
     const maker = this.#maker;
-    if ("rows" in request) return maker.make(request);
-    const made = this.#reading.then(() => maker.make(request));
+    if ("rows" in request) return maker.make(request, used);
+    const made = this.#reading.then(() => maker.make(request, used));
     this.#reading = made.catch(() => undefined);
     return made;
   }
@@ -348,6 +368,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   #forget(): void {
     this.#generation++;
     this.#queue = [];
+    this.#used = [];
     this.#ahead = undefined;
   }
 

@@ -1,4 +1,4 @@
-import { answerCalls, node, treeLeaves } from "../../core/index.ts";
+import { answerCalls, node } from "../../core/index.ts";
 import type { Recipe } from "../dataset.ts";
 import type { Example } from "../example.ts";
 import { datasetFromRecipe } from "../recipe.ts";
@@ -9,6 +9,12 @@ export interface LoaderThreadData {
   readonly skip: boolean;
 }
 
+export interface LoaderThreadRequest {
+  readonly batch: BatchRequest;
+  /** Memory of batches that the program is done with. */
+  readonly used: readonly ArrayBuffer[];
+}
+
 /** The message that ends a thread. */
 export const closing = "close";
 
@@ -16,24 +22,17 @@ export const closing = "close";
 export function runThread({ recipe, skip }: LoaderThreadData): void {
   let maker: Promise<BatchMaker> | undefined;
   let last: Promise<unknown> = Promise.resolve();
-  answerCalls((request: BatchRequest) => {
+  const make = ({ batch, used }: LoaderThreadRequest): Promise<Made> => {
     const made = last.then(async () => {
       // The main thread asked for examples of a dataset of examples.
       maker ??= datasetFromRecipe<Example>(recipe).then((data) => new BatchMaker(data, skip));
-      return (await maker).make(request);
+      return (await maker).make(batch, used);
     });
     last = made.catch(() => undefined);
     return made;
-  }, buffersOf);
+  };
+  answerCalls(make, (made) => (isEnd(made) ? [] : made.memory));
   node.workerThreads.parentPort?.on("message", (message: unknown) => {
     if (message === closing) process.exit();
   });
-}
-
-/** The memory of a batch, which is moved to the main thread instead of being copied. */
-function buffersOf(made: Made): ArrayBuffer[] {
-  if (isEnd(made)) return [];
-  const { rows: _, ...arrays } = made.batch;
-  const leaves = treeLeaves<unknown>(arrays).filter((leaf) => ArrayBuffer.isView(leaf));
-  return [...new Set(leaves.map(({ buffer }) => buffer as ArrayBuffer))];
 }

@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import turbo from "@julusian/jpeg-turbo";
 import { describe, expect, it, vi } from "vitest";
+import type { ExampleArray } from "../example.ts";
 import { imageFolder } from "../images.ts";
+import type { LoadedBatch } from "./batches.ts";
 import { createLoader } from "./data-loader.ts";
 import { epochs, lettersLoader as loaderOf, restored } from "./letters.test-support.ts";
 
@@ -17,7 +19,31 @@ describe("worker threads of a loader", () => {
     expect(stream[0]?.flatMap(({ rows }) => rows)).toEqual(
       Array.from({ length: 23 }, (_, i) => i).filter((i) => i % 7 !== 6),
     );
-    expect(await epochs(await loaderOf({ stream: true }, { workers: 3 }), 2)).toEqual(stream);
+    for (const workers of [1, 2, 3])
+      expect(await epochs(await loaderOf({ stream: true }, { workers, prefetch: workers - 1 }), 2)).toEqual(
+        stream,
+      );
+  });
+
+  it("give the same batches in memory of used ones, which is theirs again", async () => {
+    for (const stream of [false, true]) {
+      const expected = await epochs(await loaderOf({ stream }), 2);
+      const loader = await loaderOf({ stream }, { workers: 2, reuse: true });
+      const [kept] = (await loader.peek(1)) as readonly [LoadedBatch];
+      expect(await epochs(loader, 2)).toEqual(expected);
+      expect((kept.x as ExampleArray).data).toHaveLength(0);
+    }
+  });
+
+  it("share the batches of a stream out: each makes its own alone", async () => {
+    const made = async (workers: number): Promise<number> => {
+      const loader = await loaderOf({ stream: true, counts: true }, { workers, shuffle: false });
+      let most = 0;
+      for await (const { y } of loader) most = Math.max(most, ...(y as ExampleArray).data);
+      await loader.close();
+      return most;
+    };
+    expect([await made(1), await made(2)]).toEqual([20, 12]);
   });
 
   it.each([false, true])("go on in the middle of an epoch; a stream: %s", async (stream) => {
@@ -31,9 +57,15 @@ describe("worker threads of a loader", () => {
   });
 
   it("leave out the same examples as the main thread", async () => {
-    const config = { onBadExample: "skip", warn: () => {} } as const;
-    const expected = await epochs(await loaderOf({ bad: [3, 4, 17] }, config), 2);
-    expect(await epochs(await loaderOf({ bad: [3, 4, 17] }, { ...config, workers: 2 }), 2)).toEqual(expected);
+    for (const stream of [false, true]) {
+      const warnings = new Set<string>();
+      const config = { onBadExample: "skip", warn: (text: string) => warnings.add(text) } as const;
+      const options = { bad: [3, 4, 17], stream };
+      const expected = await epochs(await loaderOf(options, config), 2);
+      expect(warnings.size).toBe(2);
+      expect(await epochs(await loaderOf(options, { ...config, workers: 2 }), 2)).toEqual(expected);
+      expect(warnings.size).toBe(2);
+    }
   });
 
   it("raise what they threw in the order of the batches, and are named where they have ended", async () => {

@@ -3,7 +3,7 @@ import { startThread } from "../../engine/index.ts";
 import type { Dataset, Recipe } from "../dataset.ts";
 import type { Example } from "../example.ts";
 import type { BatchRequest, Made } from "./batches.ts";
-import { closing, type LoaderThreadData } from "./thread-main.ts";
+import { closing, type LoaderThreadData, type LoaderThreadRequest } from "./thread-main.ts";
 
 // Batches on worker threads. Each thread makes the dataset again from its recipe and gets every n-th request; answers
 // are promises, which the loader awaits in the order of its requests:
@@ -11,6 +11,9 @@ import { closing, type LoaderThreadData } from "./thread-main.ts";
 //   loader                    workers                              thread i (thread-main.ts)
 //   request(b), request(b+1)  request b goes to thread b mod n --> BatchMaker.make(request)
 //   await answer b        <-- its promise settles             <--  { id, made }, its memory moved; or { id, error }
+//
+// With `reuse` the memory of a batch that was taken goes to a thread with a later request. New memory for each costs
+// the system's work on its pages, and the garbage collector looks through all of a program whenever it sums up.
 
 export class LoaderWorkers {
   readonly #threads: readonly LoaderThread[];
@@ -44,7 +47,7 @@ export class LoaderWorkers {
 /** Keeps the process alive only while a batch is waited for: a loader that nobody closes does not. */
 class LoaderThread {
   readonly name: string;
-  readonly #calls: ThreadCalls<BatchRequest, Made>;
+  readonly #calls: ThreadCalls<LoaderThreadRequest, Made>;
   readonly #exit: Promise<unknown>;
   #closing = false;
 
@@ -59,8 +62,9 @@ class LoaderThread {
     this.#exit = new Promise((resolve) => worker.on("exit", resolve));
   }
 
-  make(request: BatchRequest): Promise<Made> {
-    return this.#calls.make(request);
+  /** Has a batch made. The memory of `used` ones is moved to the thread. */
+  make(batch: BatchRequest, used: readonly ArrayBuffer[]): Promise<Made> {
+    return this.#calls.make({ batch, used }, used);
   }
 
   /** Asks the thread to end after what it does: a native decoder that is stopped within an image ends the process. */
