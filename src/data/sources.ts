@@ -94,12 +94,10 @@ function gatherFloats(data: Float32Array, size: number, rows: Int32Array, target
     let k = from;
     // Four at a time: one sum for each number would wait for the one before.
     for (; k + 4 <= end; k += 4, to += 4) {
-      const [a, b, c, d] = [
-        data[k] as number,
-        data[k + 1] as number,
-        data[k + 2] as number,
-        data[k + 3] as number,
-      ];
+      const a = data[k] as number;
+      const b = data[k + 1] as number;
+      const c = data[k + 2] as number;
+      const d = data[k + 3] as number;
       sum += a - a + (b - b) + (c - c + (d - d));
       target[to] = a;
       target[to + 1] = b;
