@@ -15,13 +15,15 @@ export interface LettersOptions {
   /** A row that ends its thread. */
   readonly ends?: number;
   readonly stream?: boolean;
+  /** Examples from this row on are longer. */
+  readonly longFrom?: number;
   /** Targets count the examples that were made by the same thread. */
   readonly counts?: boolean;
 }
 
 /** Examples with random noise of their own, for threads too: fromModule(this file). */
 export function letters(options: LettersOptions = {}): Dataset<Example> {
-  const { rows = 23, bad = [], hangs, ends, stream = false, counts = false } = options ?? {};
+  const { rows = 23, bad = [], hangs, ends, stream = false, longFrom = rows, counts = false } = options ?? {};
   let made = 0;
   const row = (i: number): number => {
     if (bad.includes(i)) throw new Error(`letter ${i} is smudged`);
@@ -35,7 +37,7 @@ export function letters(options: LettersOptions = {}): Dataset<Example> {
   });
   const numbers = stream ? data.filter((i) => i % 7 !== 6) : data;
   return numbers.map((i, { random, epoch }) => ({
-    x: { data: Float32Array.of(i, random.uniform(), epoch), shape: [3] },
+    x: Float32Array.of(i, random.uniform(), epoch, ...(i < longFrom ? [] : [0])),
     y: { data: Int32Array.of(counts ? ++made : i % 3), shape: [] },
   }));
 }

@@ -46,6 +46,22 @@ describe("worker threads of a loader", () => {
     expect([await made(1), await made(2)]).toEqual([20, 12]);
   });
 
+  it("agree on what examples are like: all go by the first of the stream", async () => {
+    for (const onBadExample of ["error", "skip"] as const) {
+      const loader = await loaderOf(
+        { stream: true, longFrom: 4 },
+        { workers: 2, onBadExample, warn: () => {} },
+      );
+      const second = loader.peek(2).finally(() => loader.close());
+      if (onBadExample === "skip") expect(await second).toHaveLength(1);
+      else
+        await expect(second).rejects.toMatchObject({
+          code: "DATA_RAGGED",
+          message: expect.stringContaining("row 4"),
+        });
+    }
+  });
+
   it.each([false, true])("go on in the middle of an epoch; a stream: %s", async (stream) => {
     const whole = (await epochs(await loaderOf({ stream }), 2)).flat();
     const first = await loaderOf({ stream }, { workers: 2 });
