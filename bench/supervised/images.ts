@@ -44,7 +44,7 @@ const folder = (() => {
 /** Epochs of images in files, decoded and scaled by worker threads. */
 const byDecoder = (decoder: "built-in" | "jpeg-turbo"): TimedFigure => ({
   kind: "timed",
-  name: `${set.files.toLocaleString("en")} JPEGs of 128x128 in batches of 64, decoded by 2 workers (${decoder})`,
+  name: `${set.files.toLocaleString("en")} JPEGs of 128x128 in batches of 64, decoded by 2 workers into reused memory (${decoder})`,
   engine: "host",
   unit: "s",
   steps: 1,

@@ -217,11 +217,6 @@ export class Dataset<T> {
         const index = row++;
         return { value: await this.get(index, pass), index: this.rowOf(index, pass) };
       },
-      skip: async (rows) => {
-        const from = row;
-        row = Math.min(this.length as number, row + rows);
-        return row - from;
-      },
       bookmark: () => ({ row }),
       close: () => undefined,
     };

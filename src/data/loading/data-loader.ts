@@ -330,7 +330,10 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   #make(turn: number, request: BatchRequest): Made | Promise<Made> {
     const skip = this.config.onBadExample === "skip";
-    const used = this.#settings.reuse ? (this.#used.shift() ?? []) : undefined;
+    // What a loop has moved away itself is gone.
+    const used = this.#settings.reuse
+      ? (this.#used.shift() ?? []).filter(({ byteLength }) => byteLength > 0)
+      : undefined;
     if (this.#threads > 0) {
       this.#workers ??= new LoaderWorkers(this.data, this.#threads, skip);
       return this.#workers.at(turn).make(request, used ?? []);

@@ -33,6 +33,13 @@ describe("worker threads of a loader", () => {
       expect(await epochs(loader, 2)).toEqual(expected);
       expect((kept.x as ExampleArray).data).toHaveLength(0);
     }
+    const loader = await loaderOf({}, { workers: 2, reuse: true });
+    for await (const { x } of loader) {
+      const { buffer } = (x as ExampleArray).data;
+      structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
+    }
+    expect(loader.epoch).toBe(1);
+    await loader.close();
   });
 
   it("share the batches of a stream out: each makes its own alone", async () => {
