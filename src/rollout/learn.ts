@@ -12,11 +12,11 @@ import {
 import { asLoss, type Evaluate, type Loss, type LossFunction, shareName } from "../losses/index.ts";
 import type { RankGroup, Report } from "../trainer/index.ts";
 
-type Values = Readonly<Record<string, Value>>;
+type TracedValues = Readonly<Record<string, Value>>;
 
 interface Inputs {
   /** With an axis for the updates in front. */
-  readonly batches: Values;
+  readonly batches: TracedValues;
   /** i32[2]: updates in this call, and before it. */
   readonly at: Value;
   readonly ramps: Value | null;
@@ -27,8 +27,8 @@ interface Inputs {
 function applyUpdate(
   learner: Learner,
   now: Parameters<Learner["applyGradients"]>[0] & { readonly first: Value },
-  ramps: Values,
-  metrics: Values,
+  ramps: TracedValues,
+  metrics: TracedValues,
   grads: Parameters<Learner["applyGradients"]>[3],
   number: Value,
 ) {
@@ -77,7 +77,7 @@ export function rankLearnProgram<B extends object, O>(
   const active = losses.map((loss) => asLoss<B, O>(loss)).filter(({ name }) => names.includes(name));
   const shareOf =
     (rank: number) =>
-    (params: Parameters<Evaluate<B>>[0], { batches, at, key }: Inputs, ramps: Values) => {
+    (params: Parameters<Evaluate<B>>[0], { batches, at, key }: Inputs, ramps: TracedValues) => {
       const [from, size] = [start(rank), start(rank + 1) - start(rank)];
       const rows = (value: Value): Value => {
         const rest = value.shape.slice(1);
@@ -102,7 +102,7 @@ export function rankLearnProgram<B extends object, O>(
         const owner = names.find((one) => name.startsWith(`${one}.`)) ?? "";
         return [name, name === "loss" ? value : value.mul(factors[owner] ?? size / units)] as const;
       });
-      return { grads, metrics: Object.fromEntries(scaled) as Values };
+      return { grads, metrics: Object.fromEntries(scaled) as TracedValues };
     };
   const update = compileRankUpdate(learner, ranks, {
     name: "the training program",

@@ -134,8 +134,13 @@ export function checkResult<T>({ name }: Environment, during: "reset" | "step", 
 
 /** Refuses a value that is no environment. */
 export function checkMade(made: unknown, by: string): Environment {
-  const { reset, step } = (made ?? {}) as Partial<Environment>;
-  if (typeof reset === "function" && typeof step === "function") return made as Environment;
+  const { name, reset, step } = (made ?? {}) as Partial<Environment>;
+  if (typeof reset === "function" && typeof step === "function") {
+    if (typeof name === "string" && name !== "") return made as Environment;
+    throw new EspalierError("ENVIRONMENT_INVALID", `${by} gave an environment without a name`, {
+      fix: 'give it one, which messages and replays have: name: "my-game"',
+    });
+  }
   throw new EspalierError("ENVIRONMENT_INVALID", `${by} gave ${kindOf(made)}, and no environment`, {
     fix: "let it return a new environment, with reset and step, and no promise of one",
   });

@@ -244,6 +244,7 @@ describe("bad input", () => {
       [Own, /env is the class Own, which cannot be called without new.*\n.*\(\) => new Own\(\)/],
       [async () => makeDrift(), /gave a promise: environments are synchronous, and no environment/],
       [() => undefined, /the function that makes environments gave undefined, and no environment/],
+      [() => Object.create(makeDrift(), { name: { value: undefined } }), /environment without a name/],
       [here("Classy"), /Classy of .* is the class Classy, which cannot be called without new/],
     ] as const)
       await expect(playEpisodes({ ...base, env: environment as never })).rejects.toThrow(words);
