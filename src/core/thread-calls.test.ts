@@ -18,20 +18,20 @@ describe("calls to a thread", () => {
 
   it("are answered each by its own answer or error, and beside each other", async () => {
     const calls = start();
-    const hanging = calls.make("hang");
+    const hanging = expect(calls.make("hang")).rejects.toThrow("ended with code 1");
     expect(await Promise.all([calls.make(1), calls.make("two")])).toEqual([[1], ["two"]]);
     await expect(calls.make("refuse")).rejects.toMatchObject({ code: "REFUSED", fix: "ask for another" });
     expect(await calls.make("memory")).toHaveProperty("byteLength", 4);
     expect(calls.ended).toBe(false);
     await calls.terminate();
-    await expect(hanging).rejects.toThrow("ended with code 1");
+    await hanging;
   });
 
   it("reject once it has ended, those that come later too, in the words of who started it", async () => {
     const calls = start((end) => new Error(`lost: ${JSON.stringify(end)}`));
-    const waiting = calls.make("hang");
+    const waiting = expect(calls.make("hang")).rejects.toThrow('lost: {"code":3}');
     await expect(calls.make("exit")).rejects.toThrow('lost: {"code":3}');
-    await expect(waiting).rejects.toThrow('lost: {"code":3}');
+    await waiting;
     expect(calls.ended).toBe(true);
     await expect(calls.make(1)).rejects.toThrow('lost: {"code":3}');
   });
