@@ -100,7 +100,7 @@ export class LocalEvaluations {
   /** Evaluates and publishes the results, unless the run ends at once: then this does, too. */
   async #publish(
     context: LocalContext,
-    evaluate: (signal: AbortSignal) => Promise<ThreadResult>,
+    evaluate: (signal: AbortSignal) => Promise<EvaluationAnswer>,
   ): Promise<void> {
     try {
       await this.#file(context, await evaluate(context.signal));
@@ -110,7 +110,7 @@ export class LocalEvaluations {
   }
 
   /** Publishes results: to slots or metrics, the stats store, and replay files. */
-  async #file(context: LocalContext, { results, recorded }: ThreadResult): Promise<void> {
+  async #file(context: LocalContext, { results, recorded }: EvaluationAnswer): Promise<void> {
     const { primary, store, fileEpisodes, replays } = this.#settings;
     const { slots, clock, state, counters } = context;
     const scores = allScores(results);
@@ -155,7 +155,7 @@ function engineBeside(state: PlayerState): EngineChoice | undefined {
 }
 
 /** An evaluation for the thread, in plain data. */
-export interface ThreadRequest extends EvaluationOptions {
+export interface EvaluationRequest extends EvaluationOptions {
   readonly policy: PolicySpec;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
@@ -165,17 +165,17 @@ export interface ThreadRequest extends EvaluationOptions {
   readonly recorded: number;
 }
 
-export interface ThreadResult {
+export interface EvaluationAnswer {
   readonly results: readonly SuiteResult[];
   readonly recorded: readonly RecordedEpisode[];
 }
 
 /** A thread that evaluates. It starts with the first request; only a request keeps the process alive. */
 export class EvaluationThread {
-  #calls: ThreadCalls<ThreadRequest, ThreadResult> | undefined;
+  #calls: ThreadCalls<EvaluationRequest, EvaluationAnswer> | undefined;
 
   /** Rejects with the signal's reason if that is aborted, and ends the thread. */
-  async evaluate(request: ThreadRequest, signal: AbortSignal): Promise<ThreadResult> {
+  async evaluate(request: EvaluationRequest, signal: AbortSignal): Promise<EvaluationAnswer> {
     signal.throwIfAborted();
     if (!this.#calls || this.#calls.ended) {
       const imports = modulesOf(request);
@@ -203,7 +203,7 @@ export class EvaluationThread {
 }
 
 /** The user's files that the thread has to import. */
-function modulesOf({ policy, suites }: ThreadRequest): readonly string[] {
+function modulesOf({ policy, suites }: EvaluationRequest): readonly string[] {
   const own = Object.values(suites).flatMap(({ env }) => (typeof env === "object" ? [env.module] : []));
   return policy.module ? [policy.module.url, ...own] : own;
 }

@@ -15,7 +15,7 @@ interface Classic {
 export type MotionState = { readonly motion: Value; readonly steps: Value };
 
 /** An environment of a few numbers that move, as functions of traced values. */
-interface Motion {
+interface MotionRules {
   start(key: Value): Value;
   move(
     motion: Value,
@@ -28,7 +28,7 @@ interface Motion {
 /** The compiled form of a classic: it counts steps, and truncates episodes. */
 export function compiledClassic(
   { name, observation, action, timeLimit }: Classic,
-  { start, move, observe = (motion) => motion }: Motion,
+  { start, move, observe = (motion) => motion }: MotionRules,
 ): () => CompiledEnvironment<MotionState> {
   const compiled: CompiledEnvironment<MotionState> = {
     name,
