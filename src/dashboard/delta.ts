@@ -2,10 +2,15 @@
  * What has changed in an answer, for a page that holds the one before: delta encoding of HTTP (RFC 3229). Server and page
  * share this file. Answers are JSON documents, and so are deltas:
  *
- *     { is: value }                    it is something else
- *     { fields: { NAME: delta }, gone: [NAME] }   of an object: fields that are new or changed, and those that went
- *     { list: [[4, 96], { is: row }] }   of a list: 96 elements of the one before from place 4 on, then a new one
+ *     { is: value }                                  it is something else
+ *     { fields: { NAME: delta }, gone: [NAME] }      of an object: fields that are new or changed, and those that went
+ *     { list: [[4, 96], { at: 7, change: delta }] }  of a list: 96 elements of the one before from place 4 on, then one
+ *                                                    that has become of the element at place 7, or is new
  */
+
+/** What a page accepts, in `a-im`, and the server says in `im` where it sends a delta. */
+export const deltaCoding = "espalier-delta";
+
 export type Delta =
   | { readonly is: unknown }
   | { readonly fields: Readonly<Record<string, Delta>>; readonly gone: readonly string[] }

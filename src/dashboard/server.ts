@@ -19,7 +19,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { EspalierError, errorText } from "../core/index.ts";
 import type { ApiError } from "./api.ts";
-import { difference } from "./delta.ts";
+import { deltaCoding, difference } from "./delta.ts";
 import { Live } from "./live.ts";
 import { pageDirectory, servePage } from "./page-files.ts";
 import { answerTo } from "./routes.ts";
@@ -105,7 +105,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
       if (path.join("/") === "api/live") return await live.listen(response, query.getAll("run"));
       const body = method === "POST" ? await readBody(request) : undefined;
       const answered = await answerTo(runs, { method, path, query, body, control });
-      if (request.headers["a-im"] === DELTA) sendChanges(request, response, sent, answered);
+      if (request.headers["a-im"] === deltaCoding) sendChanges(request, response, sent, answered);
       else sendJson(response, 200, answered);
     } catch (error) {
       if (response.headersSent) response.destroy();
@@ -165,7 +165,6 @@ function sendText(response: ServerResponse, status: number, text: string): void 
 /** Answers that pages hold, by the tag of their version, the newest last. */
 type SentAnswers = Map<string, string>;
 
-const DELTA = "espalier-delta";
 const MOST_SENT = 60;
 
 /** Sends what has changed since the answer that the request says it holds; the whole answer where that is unknown or shorter. */
@@ -189,7 +188,7 @@ function sendChanges(
   }
   const delta = before && JSON.stringify(difference(JSON.parse(before), JSON.parse(text)));
   const isShorter = delta !== undefined && delta.length < text.length;
-  if (isShorter) response.setHeader("im", DELTA);
+  if (isShorter) response.setHeader("im", deltaCoding);
   sendText(response, isShorter ? 226 : 200, isShorter ? delta : text);
 }
 

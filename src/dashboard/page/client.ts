@@ -2,10 +2,10 @@
 //
 // Live updates come over one connection for the whole page. It is opened before a view asks for what there is already,
 // so nothing falls between; a view drops what it has twice by step or offset. What does not come by itself is asked for
-// when there is news of it, and only its changes are sent: no view is ever sent the same twice.
+// when there is news of it, and only its changes are sent.
 import { signal } from "@preact/signals";
 import type { ApiError, LiveEvents, Series, Session } from "../api.ts";
-import { applied, type Delta } from "../delta.ts";
+import { applied, type Delta, deltaCoding } from "../delta.ts";
 import { eventsOf } from "./stream.ts";
 import type { View } from "./view.ts";
 
@@ -84,7 +84,7 @@ export function asker<T>(path: string): () => Promise<T> {
     if (isReport) return get<T>(path);
     const before = held;
     const response = await fetchFrom(path, {
-      headers: { ...headers, "a-im": "espalier-delta", ...(before && { "if-none-match": before.tag }) },
+      headers: { ...headers, "a-im": deltaCoding, ...(before && { "if-none-match": before.tag }) },
     });
     if (before && response.status === 304) return before.answer;
     const found = await answerOf<T | Delta>(response, path);
