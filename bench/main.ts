@@ -12,7 +12,7 @@ import { withSection } from "./harness/docs.ts";
 import type { Figure } from "./harness/figure.ts";
 import { benchCache, benchmarksPage, chartFile } from "./harness/folders.ts";
 import { allHold } from "./harness/judge.ts";
-import { describeMachine, machineLines } from "./harness/machine.ts";
+import { busyShare, describeMachine, machineLines, muchBusy } from "./harness/machine.ts";
 import { Peers } from "./harness/peers.ts";
 import { ensureEngine } from "./harness/plugin.ts";
 import type { Report, Result } from "./harness/report.ts";
@@ -44,8 +44,15 @@ async function measure(asked: Arguments, bench: Bench): Promise<Report> {
   const rounds = asked.quick ? 3 : 11;
   if (asked.quick) console.error("quick: fewer, shorter rounds, and 20,000 steps where 100,000 are named");
   const results: Result[] = [];
+  let busiest = 0;
   try {
     for (const [i, figure] of wanted.entries()) {
+      const busy = await busyShare();
+      busiest = Math.max(busiest, busy);
+      if (busy > muchBusy)
+        console.error(
+          `other programs take ${Math.round(100 * busy)} % of the processors: times will be theirs too`,
+        );
       console.error(`[${i + 1}/${wanted.length}] ${figure.engine}: ${figure.name}`);
       results.push(
         await runFigure(figure, { peers, rounds, quick: asked.quick, batchSeconds: asked.quick ? 0.1 : 0.3 }),
@@ -61,7 +68,7 @@ async function measure(asked: Arguments, bench: Bench): Promise<Report> {
     command: commandOf(asked),
     date: new Date().toISOString(),
     rounds,
-    machine: describeMachine(engines, peers?.descriptions ?? {}),
+    machine: describeMachine(engines, peers?.descriptions ?? {}, busiest),
     results,
   };
 }
