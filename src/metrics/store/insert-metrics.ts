@@ -86,8 +86,7 @@ export function metricInserter(
       if (record.wall < from) from = record.wall;
       if (record.wall > to) to = record.wall;
       if (record.counters.steps >= furthest.counters.steps) furthest = record;
-      const isOfRecord = (row: KeyRow): boolean => isOf(row, record);
-      let known = memory.keys.get(record.key)?.find(isOfRecord) ?? fresh.get(record.key)?.find(isOfRecord);
+      let known = rowOf(memory.keys, record) ?? rowOf(fresh, record);
       if (known === undefined) {
         const { key, category, name, unit = "", axis, reduction } = record;
         const row = { key, category, name, unit, axis, reduction };
@@ -269,12 +268,21 @@ const storedKey = ({ key, category, name, unit, axis, reduction }: Omit<KeyRow, 
   reduction: storable(reduction),
 });
 
-const isOf = (row: KeyRow, { category, name, unit = "", axis, reduction }: MetricRecord): boolean =>
-  row.unit === unit &&
-  row.axis === axis &&
-  row.reduction === reduction &&
-  row.name === name &&
-  row.category === category;
+/** The row of a record's metric. */
+const rowOf = (
+  rows: ReadonlyMap<string, readonly KeyRow[]>,
+  { key, category, name, unit = "", axis, reduction }: MetricRecord,
+): KeyRow | undefined =>
+  rows
+    .get(key)
+    ?.find(
+      (row) =>
+        row.unit === unit &&
+        row.axis === axis &&
+        row.reduction === reduction &&
+        row.name === name &&
+        row.category === category,
+    );
 
 export const unknownRun = (id: string, hint = ""): EspalierError =>
   new EspalierError("STATS_UNKNOWN_RUN", `there is no run "${id}"${hint}`, {
