@@ -96,10 +96,10 @@ export class Checkpoint {
     });
   }
 
-  /** Everything that is wrong with its files; none where it is whole. Reads and hashes all of them. */
+  /** Everything that is wrong with its files, each once; none where it is whole. Reads and hashes all of them. */
   async verify(): Promise<readonly string[]> {
     const ends = await Promise.allSettled(this.components.map((component) => this.#verify(component)));
-    return ends.flatMap((end) => (end.status === "rejected" ? firstLine(end.reason) : []));
+    return [...new Set(ends.flatMap((end) => (end.status === "rejected" ? firstLine(end.reason) : [])))];
   }
 
   /** The hash first: a file with another hash is not worth reading. */
@@ -130,15 +130,14 @@ export class Checkpoint {
         "COMPONENT_UNKNOWN",
         `${this.path} has no component "${component}"${didYouMean(component, this.components)}`,
       );
-    const file = await regularFile(this.#stored, record.file, this.#fileOf(component)).catch((cause) => {
-      throw codeOf(cause) === "CHECKPOINT_DAMAGED"
-        ? cause
-        : this.#damaged(component, "its file is missing", cause);
+    const whole = this.#place(record.file);
+    const file = await regularFile(this.#stored, record.file, whole).catch((cause) => {
+      throw codeOf(cause) === "CHECKPOINT_DAMAGED" ? cause : damaged(whole, "its file is missing", cause);
     });
     try {
       const { offset = 0, bytes } = this.#files.get(record.file)?.at(-1) ?? record;
       if (file.size !== offset + bytes)
-        throw this.#damaged(component, `it has ${file.size} bytes of ${offset + bytes}`);
+        throw damaged(whole, `it has ${file.size} bytes of ${offset + bytes}`);
       return await use(file.size === record.bytes ? file : await partOf(file, record), record);
     } finally {
       await file.close();
@@ -167,11 +166,16 @@ export class Checkpoint {
   }
 
   #damaged(component: string, why: string, cause?: unknown): EspalierError {
-    return damaged(this.#fileOf(component), why, cause);
+    return damaged(this.#place(this.manifest.components[component]?.file ?? "", [component]), why, cause);
   }
 
-  #fileOf(component: string): string {
-    return `${this.path}/${this.manifest.components[component]?.file} (component "${component}")`;
+  /** A file, and components in it: all of them, where all are meant. */
+  #place(
+    file: string,
+    components = this.components.filter((name) => this.manifest.components[name]?.file === file),
+  ): string {
+    const names = components.map((name) => `"${name}"`).join(", ");
+    return `${this.path}/${file} (component${components.length === 1 ? "" : "s"} ${names})`;
   }
 }
 

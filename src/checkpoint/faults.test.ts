@@ -106,12 +106,17 @@ describe("a damaged checkpoint is found and passed over, with a warning", () => 
     ["a flipped bit in the data", file, flip(9000), /was altered: its hash does not fit/],
     ["a flipped bit in the header", file, flip(20), /header cannot be read|altered/],
     ["a flipped bit in a shared file", shared, flip(20), /values\.bin \(component "rest"\): it was altered/],
-    ["a truncated shared file", shared, (bytes) => bytes.slice(0, -1), /"more"\): it has \d+ bytes of \d+/],
+    [
+      "a truncated shared file",
+      shared,
+      (bytes) => bytes.slice(0, -1),
+      /"rest", "more"\): it has \d+ bytes of \d+/,
+    ],
     [
       "more bytes in a shared file",
       shared,
       (b) => Uint8Array.of(...b, 0),
-      /"rest"\): it has \d+ bytes of \d+/,
+      /"rest", "more"\): it has \d+ bytes of \d+/,
     ],
     ["a flipped bit in the manifest", "epoch-0002-update-000000/manifest.json", flip(100), /manifest\.json/],
     ["a truncated file", file, (bytes) => bytes.slice(0, 500), /500 bytes of \d+/],
@@ -125,8 +130,8 @@ describe("a damaged checkpoint is found and passed over, with a warning", () => 
     expect((await manager.latest())?.manifest.counters.epochs).toBe(1);
     expect(warnings).toEqual([expect.stringMatching(/epoch-0002-update-000000 is passed over/)]);
     const problems = await manager.verify("epoch-0002-update-000000");
-    expect(problems).toContainEqual(expect.stringMatching(message));
-    expect(problems.every((problem) => problem.includes(path))).toBe(true);
+    expect(problems).toEqual([expect.stringMatching(message)]);
+    expect(problems[0]).toContain(path);
   });
 
   it("every single flipped bit of a file is found", async () => {
@@ -155,7 +160,7 @@ describe("a damaged checkpoint is found and passed over, with a warning", () => 
     await save(2);
     await files.fs.remove(`${root}/${path}`);
     expect((await manager.latest())?.manifest.counters.epochs).toBe(1);
-    expect(warnings.join()).toMatch(/its file is missing/);
+    expect(warnings.join().match(/its file is missing/g)).toHaveLength(1);
   });
 
   it("is not restored from: nothing is changed", async () => {

@@ -429,6 +429,18 @@ describe("clean-up", () => {
     await manager.close();
   });
 
+  it("goes by the hook's failure policy", async () => {
+    const rejecting = (name: string, onFailure: "warn" | "disable") =>
+      recorded(name, [], { onFailure, onUnregister: () => Promise.reject(new Error("cannot close")) });
+    const { manager, warnings } = testHost().register(rejecting("a", "warn"), rejecting("b", "disable"));
+    await manager.close();
+    expect(warnings.join()).toMatch(/hook "b" failed in onUnregister.*hook "a" failed in onUnregister/s);
+    expect(manager.failures().map(({ hook, event }) => `${hook} ${event}`)).toEqual([
+      "a onUnregister",
+      "b onUnregister",
+    ]);
+  });
+
   it("within an event surfaces at the next one", () => {
     const host = testHost();
     host.register(

@@ -10,7 +10,7 @@ import {
 import type { HookHost, HookSettings, UnregisterReason } from "./hook.ts";
 import type { Observers } from "./manager.ts";
 import { inOrder, type OrderEdge } from "./order.ts";
-import { failure } from "./runner.ts";
+import { failure, type Runner } from "./runner.ts";
 
 interface RegistryParts extends RegistrationParts {
   readonly clock: Clock;
@@ -187,6 +187,7 @@ export class Registry {
 /** Sets hooks up and cleans them up, each once. */
 class Lifecycle {
   readonly #host: HookHost;
+  readonly #runner: Runner;
   /** Keeps failures that could not be raised at once. */
   readonly #failed: (failure: unknown) => void;
   readonly #setUps = new PendingWork();
@@ -196,6 +197,7 @@ class Lifecycle {
   readonly #leaving: (() => void)[] = [];
 
   constructor({ clock, warn, log, observers, runner }: RegistryParts) {
+    this.#runner = runner;
     this.#failed = (failed) => runner.background.keep(failed);
     this.#host = {
       clock,
@@ -240,7 +242,15 @@ class Lifecycle {
     const all = ready.splice(0).reverse();
     const clean = (): void => {
       for (const each of all) {
-        const told = (cause: unknown): void => failed(failure(each, "onUnregister", cause));
+        const told = (cause: unknown): void => {
+          const entry = entries.find(({ hook }) => hook === each);
+          try {
+            if (!entry) throw failure(each, "onUnregister", cause);
+            this.#runner.failed(entry, "onUnregister", cause);
+          } catch (error) {
+            failed(error);
+          }
+        };
         try {
           this.#cleanUps.add(each.onUnregister?.(reason), told);
         } catch (cause) {

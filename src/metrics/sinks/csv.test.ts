@@ -1,10 +1,12 @@
 import {
   appendFileSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -63,6 +65,14 @@ describe("csvSink", () => {
     },
   );
   it.each(cases)("$name", ({ run }) => run());
+
+  it("refuses a device, which a file would take the place of", () => {
+    mkdirSync(join(folder, "device"));
+    symlinkSync("/dev/null", pathOf("device"));
+    const sink = csvSink(pathOf("device"));
+    expect(() => sink.open?.(runInfo("a-run"))).toThrow(/device or a pipe.*SINK_UNUSABLE/);
+    expect(lstatSync(pathOf("device")).isSymbolicLink()).toBe(true);
+  });
 
   it("has a row for each step, whatever the order within a call", () => {
     const sink = csvSink(pathOf("rows"));

@@ -1,6 +1,7 @@
 import {
   checkOptions,
   checkValue,
+  EspalierError,
   makeDirectory,
   node,
   type Options,
@@ -20,7 +21,7 @@ export interface SinkFiles {
   closeSync(file: number): void;
   readSync(file: number, into: Uint8Array, offset: number, length: number, position: number): number;
   writeSync(file: number, bytes: Uint8Array, offset: number, length: number, position?: number): number;
-  fstatSync(file: number): { readonly size: number };
+  fstatSync(file: number): { readonly size: number; isFile(): boolean };
   ftruncateSync(file: number, size?: number): void;
   mkdirSync(path: string, options: { readonly recursive: true }): unknown;
   renameSync(from: string, to: string): void;
@@ -128,8 +129,16 @@ export class LineFile {
     this.close();
     this.#files.mkdirSync(node.path.dirname(this.path), { recursive: true });
     const file = this.#files.openSync(this.path, readWrite());
+    const found = this.#files.fstatSync(file);
+    if (!found.isFile()) {
+      this.#files.closeSync(file);
+      // It would be renamed, and a file put in its place.
+      throw new EspalierError("SINK_UNUSABLE", `${this.path} is a device or a pipe, not a file`, {
+        fix: "give the path of a file: consoleSink({ stream: process.stdout }) and logFileSink write to such things",
+      });
+    }
     this.#file = file;
-    this.#size = this.#files.fstatSync(file).size;
+    this.#size = found.size;
     this.#isClean = true;
   }
 

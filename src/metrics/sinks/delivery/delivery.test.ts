@@ -287,6 +287,23 @@ describe("messages", () => {
 });
 
 describe("close", () => {
+  it("does not wait for a path that the file system refuses, and keeps what is left", async () => {
+    const spill = newFolder();
+    const { sink, delivery, time, said } = openDelivery({ spill });
+    const refuse = (): never => {
+      const cause = Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" });
+      throw new EspalierError("SINK_UNWRITABLE", "the log file cannot be written", { cause });
+    };
+    sink.next.write.push(refuse, refuse);
+    delivery.send(steps(1, 2));
+    const before = time.clock.now();
+    await delivery.close(completed);
+    expect(time.clock.now()).toBe(before);
+    expect(delivery.summary()).toMatchObject({ written: 0, lost: 0, spilled: 2, failures: 2 });
+    expect(said.at(-1)).toContain("has not taken 2 values");
+    expect(sink.calls.at(-1)).toBe("close");
+  });
+
   it("waits for a failing sink at most ten seconds, and says what is lost", async () => {
     const { sink, delivery, time, said } = openDelivery();
     sink.down = true;

@@ -23,7 +23,8 @@ import { openSpillFile, RecordQueue } from "./queue.ts";
  *     SINK_REFUSED    the batch is halved until the bad record is alone; that record is lost
  *     SINK_UNUSABLE   no call is made any more; records go to disk for the next process
  *     no answer       counts as a failure, but the call is not repeated: it may still succeed
- *   close(ending)     waits for the queue to empty, at most 10 s; what is left stays on disk
+ *   close(ending)     waits for the queue to empty, at most 10 s, and not for a path that the file system refuses; what
+ *                     is left stays on disk
  *
  *   state   opening --> open <--> failing        a call succeeds, a call fails
  *           any of them --> unusable             the sink has been given up
@@ -351,7 +352,8 @@ export class Delivery {
     if (!isCounted) this.#countFailure(error);
     const code = codeOf(error);
     if (this.#state === "closed") this.#abandonSink();
-    else if (code === "SINK_UNUSABLE" || code === "SINK_REFUSED") this.#giveUp();
+    else if (code === "SINK_UNUSABLE" || code === "SINK_REFUSED" || (this.#ending && isPathRefused(error)))
+      this.#giveUp();
     else {
       const { toDiskAfter, retry } = this.#limits;
       const [first, longest] = retry;
@@ -470,6 +472,13 @@ export class Delivery {
 
 const isPromise = (answer: unknown): answer is PromiseLike<unknown> =>
   typeof answer === "object" && answer !== null && "then" in answer && typeof answer.then === "function";
+
+const pathRefusals = ["EACCES", "EEXIST", "EISDIR", "ENOENT", "ENOTDIR", "EPERM", "EROFS"];
+
+/** True for an error of the file system that stays until somebody does something about the path. */
+const isPathRefused = (error: unknown): boolean =>
+  error instanceof Error &&
+  (pathRefusals.includes((error as NodeJS.ErrnoException).code ?? "") || isPathRefused(error.cause));
 
 /** Counts of the records of one sink, by what became of them. */
 export interface SinkSummary {
