@@ -83,7 +83,13 @@ export interface SentError {
   readonly text: string;
   readonly fix: string | undefined;
   readonly cause:
-    | { readonly name: string; readonly message: string; readonly stack: string | undefined }
+    | {
+        readonly name: string;
+        readonly message: string;
+        readonly stack: string | undefined;
+        /** That of an error of the system: ENOSPC. */
+        readonly code?: string;
+      }
     | undefined;
 }
 
@@ -97,12 +103,13 @@ export function sendError(error: unknown): SentError {
 function sendCause(cause: unknown): SentError["cause"] {
   if (cause === undefined) return undefined;
   if (!(cause instanceof Error)) return { name: "Error", message: String(cause), stack: undefined };
-  return { name: cause.name, message: cause.message, stack: cause.stack };
+  const { name, message, stack, code } = cause as NodeJS.ErrnoException;
+  return { name, message, stack, ...(code !== undefined && { code }) };
 }
 
-/** The error that was sent; one without a code gets the name and stack it had. */
+/** The error that was sent; one without a code of ours gets the name, stack and code of the system it had. */
 export function receiveError({ code, text, fix, cause }: SentError): Error {
-  const inner = cause && Object.assign(new Error(cause.message), { name: cause.name, stack: cause.stack });
+  const inner = cause && Object.assign(new Error(cause.message), cause);
   if (code === undefined) return inner ?? new Error(text);
   return new EspalierError(code, text, { ...(fix !== undefined && { fix }), cause: inner });
 }

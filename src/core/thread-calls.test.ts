@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { startThread } from "../engine/index.ts";
 import { ThreadCalls, type ThreadEnd } from "./thread-calls.ts";
 
@@ -25,6 +25,15 @@ describe("calls to a thread", () => {
     expect(calls.ended).toBe(false);
     await calls.terminate();
     await hanging;
+  });
+
+  it("that cannot be sent reject, and keep the process no longer", async () => {
+    const calls = start();
+    await expect(calls.make({ reward: () => 1 })).rejects.toThrow("could not be cloned");
+    expect(calls.busy).toBe(0);
+    const unref = vi.spyOn(calls.worker, "unref");
+    await calls.make(1);
+    expect(unref).toHaveBeenCalledOnce();
   });
 
   it("reject once it has ended, those that come later too, in the words of who started it", async () => {

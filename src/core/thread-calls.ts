@@ -29,7 +29,7 @@ const plainError = (end: ThreadEnd): Error =>
  */
 export class ThreadCalls<R, A> {
   readonly worker: Worker;
-  readonly #waiting = new Map<number, { resolve(answer: A): void; reject(why: unknown): void }>();
+  readonly #waiting = new Map<number, { resolve(answer: unknown): void; reject(why: unknown): void }>();
   readonly #errorOf: (end: ThreadEnd) => Error;
   #made = 0;
   #failure: Error | undefined;
@@ -53,14 +53,20 @@ export class ThreadCalls<R, A> {
     return this.#failure !== undefined;
   }
 
+  /** Calls under way. */
+  get busy(): number {
+    return this.#waiting.size;
+  }
+
   /** Makes a call. Memory that `moved` names of its request is moved and not copied. */
-  make(request: R, moved?: Transferables): Promise<A> {
+  make<T extends A = A>(request: R, moved?: Transferables): Promise<T> {
     if (this.#failure) return Promise.reject(this.#failure);
     const id = this.#made++;
     return new Promise((resolve, reject) => {
+      // First: it throws for a request that cannot be sent, which nothing answers.
+      this.worker.postMessage({ id, request } satisfies Call<R>, moved);
       this.#waiting.set(id, { resolve, reject });
       this.worker.ref();
-      this.worker.postMessage({ id, request } satisfies Call<R>, moved);
     });
   }
 
@@ -77,7 +83,7 @@ export class ThreadCalls<R, A> {
   }
 }
 
-/** The work of a thread: answers calls. Memory that `moved` names of an answer is moved and not copied. */
+/** The work of a thread: answers calls, as they are done. Memory that `moved` names of an answer is moved and not copied. */
 export function answerCalls<R, A>(
   work: (request: R) => A | Promise<A>,
   moved: (answer: A) => Transferables = () => [],

@@ -1,4 +1,4 @@
-import { node } from "../../core/index.ts";
+import { answerCalls, node } from "../../core/index.ts";
 import {
   type Commit,
   commitDirectory,
@@ -16,45 +16,34 @@ export interface MemoryAt {
   readonly bytes: number;
 }
 
-interface Request {
-  readonly id: number;
+/** A call about a file, by a number that the caller gave it. */
+export interface FileRequest {
   readonly file: number;
   readonly call: keyof FileCalls;
   readonly argument: unknown;
 }
 
-export interface Answer {
-  readonly id: number;
-  readonly result?: unknown;
-  readonly failure?: { readonly message: string; readonly code: string | undefined };
-}
+/** Calls after which a file is forgotten, and those that need to have failed for that. */
+const last: readonly string[] = ["commit", "remove", "close", "abandon", "finish"];
+const lastWhereFailed: readonly string[] = ["commit", "remove", "create", "open"];
 
 /** The work of a file thread: writes, reads and hashes files, as file-threads.ts asks it to. */
 export function runThread(): void {
   const files = new Map<number, FileCalls>();
   /** By file: the call under way and those that wait for it. Never rejects. */
   const turns = new Map<number, Promise<unknown>>();
-  const answer = (what: Answer): void => node.workerThreads.parentPort?.postMessage(what);
-  node.workerThreads.parentPort?.on("message", ({ id, file, call, argument }: Request) => {
+  answerCalls(({ file, call, argument }: FileRequest) => {
     const calls = files.get(file) ?? fileCalls();
     files.set(file, calls);
     const act = calls[call] as (argument: unknown) => Promise<unknown>;
     const done = (turns.get(file) ?? Promise.resolve()).then(() => act(argument));
-    const forget = (): void => {
+    const forgetAfter = (ends: readonly string[]) => (): void => {
+      if (!ends.includes(call)) return;
       files.delete(file);
       turns.delete(file);
     };
-    const turn = done.then(
-      (result) => {
-        if (["commit", "remove", "close", "abandon", "finish"].includes(call)) forget();
-        answer({ id, result });
-      },
-      ({ message, code }: NodeJS.ErrnoException) => {
-        if (["commit", "remove", "create", "open"].includes(call)) forget();
-        answer({ id, failure: { message, code } });
-      },
-    );
-    turns.set(file, turn);
+    turns.set(file, done.then(forgetAfter(last), forgetAfter(lastWhereFailed)));
+    return done;
   });
 }
 

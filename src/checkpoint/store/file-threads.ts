@@ -1,5 +1,5 @@
-import type { Transferable, Worker } from "node:worker_threads";
-import { codeOf, node } from "../../core/index.ts";
+import type { Transferable } from "node:worker_threads";
+import { codeOf, node, ThreadCalls } from "../../core/index.ts";
 import { startThread } from "../../engine/index.ts";
 import {
   type Commit,
@@ -8,7 +8,7 @@ import {
   type Renaming,
   removeDirectory,
 } from "./file-system.ts";
-import type { Answer, FileCalls, MemoryAt } from "./file-thread-main.ts";
+import type { FileCalls, FileRequest, MemoryAt } from "./file-thread-main.ts";
 import { type HashedReader, type HashedWriter, hashedReader, hashedWriter, hashOf } from "./hashed.ts";
 
 // Files are written, read and hashed on threads of their own, so that training goes on beside it:
@@ -122,52 +122,17 @@ type FileCall = <C extends keyof FileCalls>(
 ) => Promise<Awaited<ReturnType<FileCalls[C]>>>;
 
 /** A thread that works on files. It keeps the process alive only while it is waited for. */
-export class FileThread {
-  readonly #worker: Worker;
-  readonly #waiting = new Map<number, { resolve(result: unknown): void; reject(error: unknown): void }>();
-  #calls = 0;
+export class FileThread extends ThreadCalls<FileRequest, unknown> {
   #files = 0;
-  /** Why it can do nothing more. */
-  #ended: Error | undefined;
 
   constructor() {
-    this.#worker = startThread("checkpoint/store/file-thread-main", { name: "espalier-files" });
-    this.#worker.on("message", ({ id, result, failure }: Answer) => {
-      const waiting = this.#waiting.get(id);
-      this.#waiting.delete(id);
-      if (this.#waiting.size === 0) this.#worker.unref();
-      if (failure) waiting?.reject(Object.assign(new Error(failure.message), { code: failure.code }));
-      else waiting?.resolve(result);
-    });
-    this.#worker.on("error", (error) => this.#end(error as Error));
-    this.#worker.on("exit", (code) => this.#end(new Error(`the file thread ended with ${code}`)));
-  }
-
-  get busy(): number {
-    return this.#waiting.size;
-  }
-  get ended(): boolean {
-    return this.#ended !== undefined;
+    super(startThread("checkpoint/store/file-thread-main", { name: "espalier-files" }));
   }
 
   /** Calls about one new file. */
   file(): FileCall {
     const file = this.#files++;
-    return (call, argument, moved = []) => {
-      if (this.#ended) return Promise.reject(this.#ended);
-      const id = this.#calls++;
-      return new Promise((resolve, reject) => {
-        if (this.#waiting.size === 0) this.#worker.ref();
-        this.#waiting.set(id, { resolve, reject });
-        this.#worker.postMessage({ id, file, call, argument }, moved);
-      });
-    };
-  }
-
-  #end(error: Error): void {
-    this.#ended ??= error;
-    for (const { reject } of this.#waiting.values()) reject(this.#ended);
-    this.#waiting.clear();
+    return (call, argument, moved = []) => this.make({ file, call, argument }, moved);
   }
 }
 
