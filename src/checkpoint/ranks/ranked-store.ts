@@ -141,9 +141,10 @@ async function beginPart(part: Part): Promise<CheckpointWriter> {
   // Rank 0 removes directories with this prefix when it locks the store.
   const shared = node.path.join(root, `.tmp-parts-${name}`);
   const [final, own] = [node.path.join(root, name), node.path.join(shared, partName(rank))];
-  await fs.remove(own);
-  // Rank 0 syncs the shared directory, for all: it may be renamed as soon as the last part is there.
   const from = node.path.join(shared, `.${partName(rank)}`);
+  // Left there where this rank was killed and has started again.
+  for (const left of [own, from]) await fs.remove(left);
+  // Rank 0 syncs the shared directory, for all: it may be renamed as soon as the last part is there.
   const writer = await writeCheckpoint(fs, threads, { from, to: own });
   const has = async (directory: string, entry: string): Promise<boolean> =>
     (await fs.list(directory)).includes(entry);

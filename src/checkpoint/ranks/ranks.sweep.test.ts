@@ -307,6 +307,28 @@ describeInSample("two ranks on one file system", () => {
   });
 });
 
+describeInSample("a rank that was killed while it wrote its part", () => {
+  it("writes it again when it has started again", async () => {
+    const files = new FaultyFiles();
+    const running = new Set([1, 2, 3]);
+    const root = "/runs/two";
+    const begin = async (rank: number, pid: number) => {
+      const processes = processOf(pid, running);
+      const store = rankedStore(root, { rank, ranks: 2, patience: 20, fs: files.fs, processes });
+      const writer = await (await store.lock()).begin("one");
+      const file = await writer.file("data");
+      await file.write(new Uint8Array(2 ** 21).fill(pid));
+      await file.close();
+      return writer;
+    };
+    const [main] = [await begin(0, 1), await begin(1, 2)];
+    running.delete(2);
+    const again = await begin(1, 3);
+    await Promise.all([main.commit(), again.commit()]);
+    expect(files.file(`${root}/one/rank-0001/data`).data[0]).toBe(3);
+  });
+});
+
 describeInSample("another number of ranks", () => {
   const train = (directory: string, ranks: number, options: Partial<CheckpointHookOptions> = {}) =>
     Promise.allSettled(
