@@ -213,7 +213,13 @@ export type CheckpointEntry =
       readonly manifest: Manifest;
       readonly problem?: undefined;
     }
-  | { readonly name: string; readonly path: string; readonly manifest?: undefined; readonly problem: string };
+  | {
+      readonly name: string;
+      readonly path: string;
+      readonly manifest?: undefined;
+      readonly problem: string;
+      readonly error: unknown;
+    };
 
 /** All checkpoints of a store, the oldest first; those that cannot be read, whose age is unknown, in front. */
 export async function listCheckpoints(store: CheckpointStore): Promise<readonly CheckpointEntry[]> {
@@ -225,7 +231,7 @@ export async function listCheckpoints(store: CheckpointStore): Promise<readonly 
       } catch (error) {
         // Logs and the like may lie beside checkpoints.
         const foreign = foreignCodes.includes(codeOf(error) ?? "") && !isCheckpointName(name);
-        return foreign ? [] : [{ name, path, problem: firstLine(error) }];
+        return foreign ? [] : [{ name, path, problem: firstLine(error), error }];
       }
     }),
   );
@@ -253,13 +259,20 @@ export interface PartedStore extends CheckpointStore {
   partsOf(name: string): Promise<readonly Pick<CheckpointStore, "path" | "open">[]>;
 }
 
-/** The newest checkpoint that is whole, verified; others are passed over with a warning. */
+/**
+ * The newest checkpoint that is whole, verified; others are passed over with a warning. One of a newer format is not
+ * damaged: passing over it would go back to an earlier state, so that it is an error (CHECKPOINT_NEWER).
+ */
 export async function latestWhole(
   store: CheckpointStore,
   warn: (text: string) => void,
 ): Promise<Checkpoint | undefined> {
   const entries = await listCheckpoints(store);
-  for (const { path, problem } of entries) if (problem !== undefined) warn(passedOver(path, [problem]));
+  for (const { path, problem, ...entry } of entries) {
+    if (problem === undefined) continue;
+    if ("error" in entry && codeOf(entry.error) === "CHECKPOINT_NEWER") throw entry.error;
+    warn(passedOver(path, [problem]));
+  }
   const whole = entries.filter(({ manifest }) => manifest).reverse();
   return firstWhole(
     store,

@@ -188,6 +188,9 @@ describe("a damaged checkpoint is found and passed over, with a warning", () => 
     await expect(manager.load(name)).rejects.toThrow(
       /format version 7.*reads up to 2.*CHECKPOINT_NEWER.*newer espalier/s,
     );
+    await save(1);
+    // Going on from another would be a second run beside the one that a newer Espalier trained.
+    await expect(manager.latest()).rejects.toMatchObject({ code: "CHECKPOINT_NEWER" });
   });
 });
 
