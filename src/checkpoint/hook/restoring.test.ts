@@ -105,6 +105,11 @@ describe("onStart", () => {
       );
   });
 
+  it.runIf(process.platform === "linux")("so is one that cannot be made", async () => {
+    const { trainer } = trainerOf([checkpointHook({ directory: "/proc/nowhere/run" })]);
+    await expect(trainer.train()).rejects.toThrow(/no directory can be made there.*STORE_NOT_DIRECTORY/s);
+  });
+
   it("resume: does not begin anew beside checkpoints that are all damaged", async () => {
     const directory = temporaryDirectory();
     const store = await begun(localStore(directory));

@@ -215,6 +215,13 @@ export function fileFailure(what: string, path: string, error: unknown): Espalie
       code === "EEXIST" ? "it is a file" : "it is a file, or lies below one",
       "give a directory, or a path at which one can be made",
     );
+  // As below /proc.
+  if (what === "locking" && code === "ENOENT")
+    return said(
+      "STORE_NOT_DIRECTORY",
+      "no directory can be made there",
+      "give a directory that can be written to",
+    );
   // A file where a directory should be: what is below it is missing too.
   if (code === "ENOENT" || code === "ENOTDIR") return missingFile(path, error);
   // Sockets cannot be opened at all.

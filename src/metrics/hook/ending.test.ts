@@ -112,8 +112,12 @@ describe("the end of a run", () => {
     expect(kept.map(({ endings }) => endings.length)).toEqual([1, 1]);
     expect(kept[0]?.runs[0]?.id).not.toBe(kept[1]?.runs[0]?.id);
 
-    const once = metricsHook({ ...timeless, logger: new Logger({ sinks: [] }) });
+    const logger = new Logger({ sinks: [] });
+    const once = metricsHook({ ...timeless, logger });
+    const made = new Trainer({ task: smallTask(), config, hooks: [metricsHook({ ...timeless, logger })] });
     await train(once);
-    expect(() => train(once)).toThrow(/its logger was closed with the run before/);
+    for (const hook of [once, metricsHook({ ...timeless, logger })])
+      expect(() => train(hook)).toThrow(/its logger was closed with the run before.*LOGGER_CLOSED/);
+    await expect(made.train()).rejects.toThrow(/its logger was closed with the run before.*LOGGER_CLOSED/);
   });
 });

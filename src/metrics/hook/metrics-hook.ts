@@ -207,8 +207,6 @@ class Lifecycle {
   #setUp:
     | { readonly host: HookHost; readonly logger: Logger; readonly store: StoreRecorder | undefined }
     | undefined;
-  /** The logger of the last run that ended. */
-  #closed: Logger | undefined;
   #id: string | undefined;
 
   constructor(settings: MetricsHookSettings) {
@@ -219,10 +217,7 @@ class Lifecycle {
   begin(host: HookHost): void {
     const { makeLogger, statsStore } = this.#settings;
     const logger = makeLogger();
-    if (logger === this.#closed)
-      throw new EspalierError("LOGGER_CLOSED", "its logger was closed with the run before", {
-        fix: "let it make one for each run: metricsHook({ logger: () => new Logger({ ... }) })",
-      });
+    checkOpen(logger);
     const store = statsStore && new StoreRecorder(statsStore, host.clock);
     this.#setUp = { host, logger, store };
     this.#id = undefined;
@@ -234,6 +229,7 @@ class Lifecycle {
   start(context: TrainerContext): void {
     if (!this.#setUp) return;
     const { host, logger, store } = this.#setUp;
+    checkOpen(logger);
     const { name, run } = this.#settings;
     const { clock, counters, settings: config, state } = context;
     // Not before: on ranks that are not the main one nothing is logged.
@@ -267,10 +263,8 @@ class Lifecycle {
   /** However the run ended: everything is written. Does nothing where it never began, as on other ranks. */
   async end(): Promise<void> {
     const { run } = this;
-    const logger = this.#setUp?.logger;
-    if (!run || logger === this.#closed) return;
-    this.#closed = logger;
-    await run.end();
+    this.run = undefined;
+    await run?.end();
   }
 
   /** State that every run with these bits has at this step: open windows. */
@@ -292,6 +286,14 @@ class Lifecycle {
       await this.#setUp?.logger.time.setState(logger);
     },
   };
+}
+
+/** Refuses a logger that has served a run: what it is given then is lost. */
+function checkOpen(logger: Logger): void {
+  if (!logger.closed) return;
+  throw new EspalierError("LOGGER_CLOSED", "its logger was closed with the run before", {
+    fix: "let it make one for each run: metricsHook({ logger: () => new Logger({ ... }) })",
+  });
 }
 
 type StateRecord = { readonly [name: string]: StateTree };

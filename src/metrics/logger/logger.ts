@@ -233,6 +233,11 @@ export class Logger implements Stateful {
     return this.#closed;
   }
 
+  /** True once `close` was called: what is logged from then on is lost. */
+  get closed(): boolean {
+    return this.#closed !== undefined;
+  }
+
   summary(): LoggerSummary {
     return {
       sinks: this.#routes.map(({ delivery }) => delivery.summary()),
