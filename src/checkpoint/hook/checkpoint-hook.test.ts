@@ -306,6 +306,19 @@ describe("two hooks", () => {
 });
 
 describe("one hook for several runs", () => {
+  it("serves one run at a time", async () => {
+    const store = memoryStore();
+    const hook = checkpointHook({ store });
+    const ends = await Promise.allSettled([hook, hook].map((each) => trainerOf([each]).trainer.train()));
+    expect(ends).toMatchObject([
+      { status: "fulfilled" },
+      {
+        reason: { cause: { code: "HOOK_IN_USE" }, message: expect.stringContaining("saves another run now") },
+      },
+    ]);
+    expect(await names(store)).toHaveLength(3);
+  });
+
   it("goes on with the second where the first ended", async () => {
     const hook = checkpointHook({ store: memoryStore() });
     await trainerOf([hook], { epochs: 1 }).trainer.train();

@@ -36,6 +36,8 @@ export class CheckpointKeeper {
   #meeting: RankMeeting | undefined;
   /** True once a failure has ended saving. */
   #off = false;
+  /** Runs that were refused beside another, and that have not ended. */
+  #refused = 0;
 
   constructor(settings: CheckpointSettings) {
     this.#settings = settings;
@@ -54,6 +56,12 @@ export class CheckpointKeeper {
   /** Locks the store, and restores where that is asked for. */
   async start(context: TrainerContext): Promise<void> {
     if (isSavedElsewhere(context)) return;
+    if (this.#manager) {
+      this.#refused++;
+      throw new EspalierError("HOOK_IN_USE", `the hook "${this.#settings.name}" saves another run now`, {
+        fix: "give each trainer a checkpoint hook of its own; one after the other may have the same",
+      });
+    }
     const manager = await this.#opened(context);
     const restored = await restoreRun(this.#settings, manager, context, this.#warn);
     if (restored) {
@@ -111,6 +119,10 @@ export class CheckpointKeeper {
 
   /** Waits for what is being written and unlocks the store. */
   async close(): Promise<void> {
+    if (this.#refused > 0) {
+      this.#refused--;
+      return;
+    }
     await this.#writing;
     await this.#meeting?.close();
     this.#meeting = undefined;
