@@ -1,5 +1,5 @@
 import type { Tensor } from "../engine/index.ts";
-import type { EventName, Hook, HookContext, HookManager, HookTiming } from "../hooks/index.ts";
+import type { Hook, HookContext, HookManager, HookTiming } from "../hooks/index.ts";
 import type { RandomStreams } from "../random/index.ts";
 import type { Counters } from "../schedule/index.ts";
 import type { Stateful } from "../state/index.ts";
@@ -166,41 +166,27 @@ export interface TrainerContext extends HookContext {
 }
 
 /** The trainer's events, in the order in which the loop runs them: see `training-loop.ts`. */
-export type TrainerEvents = {
-  readonly onTrainingStart: TrainerContext;
-  readonly onEpochStart: TrainerContext;
-  readonly onRolloutStart: TrainerContext;
-  readonly onRolloutEnd: TrainerContext;
-  readonly onBatchStart: TrainerContext;
-  readonly onBatchesEnd: TrainerContext;
-  readonly onBatchEnd: TrainerContext;
-  readonly onTrainPhaseEnd: TrainerContext;
-  readonly onValidationStart: TrainerContext;
-  readonly onValidationEnd: TrainerContext;
-  readonly onEpochEnd: TrainerContext;
-  readonly onError: TrainerContext;
-  readonly onTrainingEnd: TrainerContext;
-};
+export const trainerEvents = [
+  "onTrainingStart",
+  "onEpochStart",
+  "onRolloutStart",
+  "onRolloutEnd",
+  "onBatchStart",
+  "onBatchesEnd",
+  "onBatchEnd",
+  "onTrainPhaseEnd",
+  "onValidationStart",
+  "onValidationEnd",
+  "onEpochEnd",
+  "onError",
+  "onTrainingEnd",
+] as const;
 
 /** The name of an event of the trainer. */
-export type TrainerEvent = EventName<TrainerEvents>;
+export type TrainerEvent = (typeof trainerEvents)[number];
 
-/** Their names, in the same order. */
-export const trainerEvents: readonly TrainerEvent[] = Object.keys({
-  onTrainingStart: true,
-  onEpochStart: true,
-  onRolloutStart: true,
-  onRolloutEnd: true,
-  onBatchStart: true,
-  onBatchesEnd: true,
-  onBatchEnd: true,
-  onTrainPhaseEnd: true,
-  onValidationStart: true,
-  onValidationEnd: true,
-  onEpochEnd: true,
-  onError: true,
-  onTrainingEnd: true,
-} satisfies Record<TrainerEvent, true>) as TrainerEvent[];
+/** The context that handlers of each event get. */
+export type TrainerEvents = { readonly [Event in TrainerEvent]: TrainerContext };
 
 /** A hook of the trainer. */
 export type TrainerHook = Hook<TrainerEvents> & {

@@ -271,28 +271,23 @@ export interface Tables {
   readonly hook_timings: HookTimingsTable;
 }
 
-interface RunsTable {
+type Numbers<Names extends string> = Record<Names, number>;
+type Texts<Names extends string> = Record<Names, string>;
+type Nullable<Columns> = { [Name in keyof Columns]: Columns[Name] | null };
+
+/**
+ * `process` says when and where the process that is at it now began: a second `startRun` of the same process changes
+ * nothing. `tags` are a JSON list, `limits` counters at which the run ends.
+ */
+interface RunsTable
+  extends Numbers<"started_at" | "resumes">,
+    Texts<"id" | "name" | "process" | "outcome" | "config">,
+    Nullable<Numbers<"ended_at" | "archived"> & Texts<"reason" | "tags" | "limits">> {
   number: Generated<number>;
-  id: string;
-  name: string;
-  started_at: number;
-  /** When and where the process that is at it now began: a second `startRun` of the same process changes nothing. */
-  process: string;
-  ended_at: number | null;
-  outcome: string;
-  reason: string | null;
-  config: string;
-  resumes: number;
-  /** A JSON list. Null where there are none. */
-  tags: string | null;
-  archived: number | null;
-  /** Counters at which the run ends, as JSON. Null where that was not said. */
-  limits: string | null;
 }
 
 /** Where inserting into a run stands: small, because every window changes it. */
-interface RunHeadsTable {
-  run: number;
+interface RunHeadsTable extends Numbers<"run">, Nullable<Numbers<"first_wall" | "last_wall">> {
   counters: string;
   /** Places given so far. Never goes back, so that a reader who follows misses nothing. */
   places: number;
@@ -301,37 +296,27 @@ interface RunHeadsTable {
   /** The block that goes on. Null where the next window begins one. */
   block: number | null;
   block_rows: number;
-  first_wall: number | null;
-  last_wall: number | null;
   /** The last block that is summarized in `metric_spans`, and rows in sealed blocks after it. */
   spanned: Generated<number>;
   unspanned: Generated<number>;
 }
 
-interface MetricKeysTable {
+/** `unit` is empty where there is none. */
+interface MetricKeysTable
+  extends Numbers<"run">,
+    Texts<"key" | "category" | "name" | "unit" | "axis" | "reduction"> {
   id: Generated<number>;
-  run: number;
-  key: string;
-  category: string;
-  name: string;
-  /** Empty where there is none. */
-  unit: string;
-  axis: string;
-  reduction: string;
 }
 
 /**
  * Rows of a run that came one after the other, about a thousand. Within a block they are ordered by key and step: so a
  * window of many metrics changes few pages of the file, and the series of one metric is found by one look a block.
+ * `sealed` is 1 where no more rows come: then walls and the last place are known.
  */
-interface MetricBlocksTable {
+interface MetricBlocksTable
+  extends Numbers<"run" | "sealed">,
+    Nullable<Numbers<"first_wall" | "last_wall" | "last_place">> {
   id: Generated<number>;
-  run: number;
-  /** 1 where no more rows come: then the following is known. */
-  sealed: number;
-  first_wall: number | null;
-  last_wall: number | null;
-  last_place: number | null;
 }
 
 /**
@@ -339,10 +324,9 @@ interface MetricBlocksTable {
  * is summarized at once, when its last block is sealed, and its spans lie together: so writing them changes few pages,
  * and those of one metric are found by one look a part. `metric_parts` says which parts a run has.
  */
-interface MetricSpansTable {
+interface MetricSpansTable extends Numbers<"key" | "first_step" | "last_step" | "first_wall" | "last_wall"> {
   /** The last block of the part. */
   part: number;
-  key: number;
   /** The last block of the span, and the first. */
   block: number;
   first_block: number;
@@ -354,57 +338,29 @@ interface MetricSpansTable {
   low: number | null;
   high: number | null;
   total: number | null;
-  first_step: number;
-  last_step: number;
-  first_wall: number;
-  last_wall: number;
 }
 
-interface MetricsTable {
-  block: number;
-  key: number;
-  step: number;
+interface MetricsTable
+  extends Numbers<"block" | "key" | "step" | "place" | "wall" | "form" | "count" | "not_finite"> {
   /** Tells apart values of one metric at one step: see `identityOf`. */
   identity: number;
-  place: number;
-  wall: number;
   /** Null where `form` is not a number's. */
   value: number | null;
-  form: number;
   /** A text or a histogram as JSON. */
   body: string | null;
-  count: number;
-  not_finite: number;
 }
 
 /** A table of events, with the columns that all of them have. */
-type Events<Own> = Own & {
-  number: Generated<number>;
-  run: number;
-  step: number;
-  wall: number;
-  identity: number;
-};
+type Events<Own> = Own & Numbers<"run" | "step" | "wall" | "identity"> & { number: Generated<number> };
 type FilesTable = Events<{ path: string; uri: string | null }>;
 
-interface HookDecisionsTable {
+interface HookDecisionsTable
+  extends Numbers<"run" | "ran" | "from_step" | "to_step" | "times">,
+    Texts<"hook" | "event" | "why"> {
   number: Generated<number>;
-  run: number;
-  hook: string;
-  event: string;
-  ran: number;
-  why: string;
-  from_step: number;
-  to_step: number;
-  times: number;
 }
 
-interface HookTimingsTable {
-  run: number;
-  hook: string;
-  count: number;
-  mean: number | null;
-  p99: number | null;
-  max: number | null;
-  total: number | null;
-}
+interface HookTimingsTable
+  extends Numbers<"run" | "count">,
+    Texts<"hook">,
+    Nullable<Numbers<"mean" | "p99" | "max" | "total">> {}
