@@ -206,20 +206,14 @@ const regularFile = (stored: StoredCheckpoint, name: string, place: string): Pro
   });
 
 /** A checkpoint in a list: its manifest, or why it cannot be read. */
-export type CheckpointEntry =
-  | {
-      readonly name: string;
-      readonly path: string;
-      readonly manifest: Manifest;
-      readonly problem?: undefined;
-    }
-  | {
-      readonly name: string;
-      readonly path: string;
-      readonly manifest?: undefined;
-      readonly problem: string;
-      readonly error: unknown;
-    };
+export interface CheckpointEntry {
+  readonly name: string;
+  readonly path: string;
+  readonly manifest?: Manifest;
+  readonly problem?: string;
+  /** The error that the problem is of. */
+  readonly error?: unknown;
+}
 
 /** All checkpoints of a store, the oldest first; those that cannot be read, whose age is unknown, in front. */
 export async function listCheckpoints(store: CheckpointStore): Promise<readonly CheckpointEntry[]> {
@@ -268,10 +262,9 @@ export async function latestWhole(
   warn: (text: string) => void,
 ): Promise<Checkpoint | undefined> {
   const entries = await listCheckpoints(store);
-  for (const { path, problem, ...entry } of entries) {
-    if (problem === undefined) continue;
-    if ("error" in entry && codeOf(entry.error) === "CHECKPOINT_NEWER") throw entry.error;
-    warn(passedOver(path, [problem]));
+  for (const { path, problem, error } of entries) {
+    if (codeOf(error) === "CHECKPOINT_NEWER") throw error;
+    if (problem !== undefined) warn(passedOver(path, [problem]));
   }
   const whole = entries.filter(({ manifest }) => manifest).reverse();
   return firstWhole(

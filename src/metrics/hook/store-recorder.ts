@@ -15,7 +15,7 @@ import {
 import type { HeartbeatOptions } from "../health/heartbeat.ts";
 import type { Logger } from "../logger/logger.ts";
 import type { Sink } from "../sinks/sink.ts";
-import { statsStoreSink } from "../sinks/stats-store.ts";
+import { rejected, statsStoreSink } from "../sinks/stats-store.ts";
 import type { DecisionRow, RunEventKind, RunEvents, StatsStore } from "../store/stats-store.ts";
 
 /**
@@ -153,11 +153,11 @@ class EventQueue {
       // Synchronous where both can be, as where the store is a file and there is nothing but metrics.
       write: (records) => {
         const written = sink.write(records);
-        if (!written) return this.#isEmpty ? undefined : this.insert();
-        return written.then(() => this.insert());
+        if (!written) return this.#isEmpty ? undefined : this.insert().catch(rejected);
+        return written.then(() => this.insert().catch(rejected));
       },
       close: async (ending) => {
-        await this.insert();
+        await this.insert().catch(rejected);
         await sink.close?.(ending);
       },
     };

@@ -3,6 +3,7 @@ import {
   badOption,
   checkOptions,
   EspalierError,
+  errorText,
   hex,
   type Options,
   option,
@@ -121,7 +122,7 @@ async function fresh(
 /** A run that is refused will be refused again. */
 function unusable(error: unknown): never {
   if (error instanceof MlflowError && error.code === "SINK_REFUSED")
-    throw new EspalierError("SINK_UNUSABLE", error.said, { cause: error });
+    throw new EspalierError("SINK_UNUSABLE", errorText(error), { cause: error });
   throw error;
 }
 
@@ -329,12 +330,10 @@ interface MlflowApi {
 
 /** An answer that is an error. `errorCode` is MLflow's own. */
 class MlflowError extends EspalierError {
-  readonly said: string;
   readonly errorCode: string;
 
   constructor(code: string, said: string, errorCode: string, fix: string) {
     super(code, said, { fix });
-    this.said = said;
     this.errorCode = errorCode;
   }
 }

@@ -73,6 +73,19 @@ sweepStores("the sink of a stats store", ({ kind, location, open, server }) => {
     });
   });
 
+  it("says that it is of no use once the store is closed", async () => {
+    const store = await open();
+    const sink = statsStoreSink(store);
+    await sink.open?.(aRun("a"));
+    await store.close();
+    for (const call of [
+      () => sink.open?.(aRun("a")),
+      () => sink.write([aRecord(1, 0)]),
+      () => sink.close?.(ending),
+    ])
+      await expect(call()).rejects.toMatchObject({ code: "SINK_UNUSABLE", cause: { code: "STATS_CLOSED" } });
+  });
+
   if (kind === "sqlite")
     it("files at once, so that nothing waits", async () => {
       const store = await open();

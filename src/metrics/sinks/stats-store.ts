@@ -1,4 +1,4 @@
-import { EspalierError } from "../../core/index.ts";
+import { codeOf, EspalierError, messageOf } from "../../core/index.ts";
 import type { RunInfo } from "../run-info.ts";
 import type { StatsStore } from "../store/stats-store.ts";
 import type { Sink, SinkOptions } from "./sink.ts";
@@ -20,20 +20,17 @@ export function statsStoreSink(store: StatsStore, choice: SinkOptions = {}): Sin
     ...choice,
     name: choice.name ?? "stats-store",
     async open(info) {
-      await store.startRun(info).catch((error: unknown) => {
-        throw isTaken(error) ? unusable(error) : error;
-      });
+      await store.startRun(info).catch(rejected);
       run = info;
     },
     // Synchronous where that is possible, so that nothing piles up during a long call of the task.
-    write: (records) => store.addMetrics(id(), records),
-    close: (ending) => store.endRun(id(), ending),
+    write: (records) => store.addMetrics(id(), records)?.catch(rejected),
+    close: (ending) => store.endRun(id(), ending).catch(rejected),
   };
 }
 
-const isTaken = (error: unknown): error is EspalierError =>
-  error instanceof EspalierError && error.code === "STATS_RUN_EXISTS";
-
-/** The error for delivery: repeating the call would not help. */
-const unusable = (cause: EspalierError): EspalierError =>
-  new EspalierError("SINK_UNUSABLE", cause.message, { cause });
+/** Throws the error of a store's call as delivery takes it: of some, repeating the call would not help. */
+export function rejected(cause: unknown): never {
+  if (!["STATS_RUN_EXISTS", "STATS_CLOSED"].includes(codeOf(cause) ?? "")) throw cause;
+  throw new EspalierError("SINK_UNUSABLE", messageOf(cause), { cause });
+}

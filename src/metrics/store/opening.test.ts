@@ -135,7 +135,8 @@ describe("a Postgres server", () => {
     },
   );
 
-  it("is not any other", async () => {
+  it("is not any other, nor nowhere", async () => {
+    await expect(openStatsStore("")).rejects.toMatchObject({ code: "STATS_LOCATION_INVALID" });
     await expect(openStatsStore("mysql://me:hush@host/runs")).rejects.toMatchObject({
       code: "STATS_LOCATION_INVALID",
       message: expect.not.stringContaining("hush"),

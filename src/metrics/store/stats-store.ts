@@ -53,7 +53,8 @@ export async function openStatsStore(
 /** Each library is loaded where it is used. */
 async function openDatabase(location: string, create: boolean): Promise<Database> {
   if (/^postgres(ql)?:/i.test(location)) return (await import("./postgres.ts")).openPostgres(location);
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location))
+  // SQLite takes an empty path for a file that goes with its connection.
+  if (typeof location !== "string" || location === "" || /^[a-z][a-z0-9+.-]+:\/\//i.test(location))
     throw new EspalierError("STATS_LOCATION_INVALID", "a stats store is a file or a Postgres database", {
       fix: 'give a path such as "runs/stats.db" or a URL that begins with postgres://',
     });
