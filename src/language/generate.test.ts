@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { treeMap } from "../core/index.ts";
 import { characterTokenizer } from "../data/index.ts";
+import { put, type Tensor } from "../engine/index.ts";
 import { sequential } from "../nn/index.ts";
 import { prompts, sizes, smallModel } from "./generate.test-support.ts";
 import { type Generated, type GenerateOptions, generate, streamTokens } from "./generate.ts";
@@ -141,6 +143,16 @@ describe("generate", () => {
     await fails("OPTION_INVALID", /2 seeds for 1/, run([1], { seed: [1, 2] }));
     await fails("OPTION_INVALID", /stop is a text/, run([1], { stop: "a" }));
     await fails("OPTION_INVALID", /stop is \["a",""\]/, run([1], { stop: ["a", ""], tokenizer }));
+    const broken = treeMap(
+      (one: Tensor) => put(one.readSync().fill(Number.NaN), { shape: one.shape, engine: "wasm" }),
+      params,
+    );
+    for (const options of [{}, { topK: 2 }, { temperature: 0 }])
+      await fails(
+        "OUTPUTS_NOT_FINITE",
+        /no numbers/,
+        generate(model, broken, [1], { length: 3, ...options }),
+      );
     await fails("MODEL_INVALID", /sequential/, generate(sequential([]), params, [1], { length: 1 }));
   });
 });

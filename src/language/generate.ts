@@ -166,7 +166,7 @@ export async function* streamTokens(
   options.signal?.throwIfAborted();
   const { groups, padded, rows, length, chunk } = run;
   const { prefill, decode } = programsOf(run.model, run.mode, run.logProbs, run.drawable);
-  const sequences = run.tokens.map(() => new Sequence(options));
+  const sequences = run.tokens.map(() => new Sequence(options, run.drawable));
   const { each, dispose } = await sideBySide(params, groups.length);
   const paramsOf = (group: number): Params<Tensor> => each[group % each.length] as Params<Tensor>;
   try {
@@ -448,7 +448,8 @@ function drawn(mode: Mode, logits: Value, { temperature, topK, topP }: Given, no
 function largestAt(x: Value): Value {
   const count = x.shape[1] as number;
   const isLargest = np.equal(x, np.max(x, { axis: -1, keepdims: true }));
-  return np.min(np.where(isLargest, np.arange(count, { dtype: "i32" }), count - 1), { axis: -1 });
+  // Numbers that are none have no largest: the host looks for this index, which is no token.
+  return np.min(np.where(isLargest, np.arange(count, { dtype: "i32" }), count), { axis: -1 });
 }
 
 /** The logits of the likeliest tokens, and minus infinity for the others: the first k, and of those the nucleus p. */
@@ -461,12 +462,14 @@ function likeliest(logits: Value, topK: Value, topP: Value): Value {
   const before = np.subtract(np.cumsum(chances, { axis: -1 }), chances);
   const kept = np.logicalAnd(np.less(rank, topK), np.less(before, topP));
   const least = np.min(np.where(kept, ordered, Number.POSITIVE_INFINITY), { axis: -1, keepdims: true });
-  return np.where(np.greaterEqual(logits, least), logits, Number.NEGATIVE_INFINITY);
+  return np.where(np.less(logits, least), Number.NEGATIVE_INFINITY, logits);
 }
 
 /** One sequence as it grows on the host: finds stops, and decodes. */
 class Sequence {
   readonly #options: GenerateOptions;
+  /** The number of tokens that may be drawn. */
+  readonly #drawable: number;
   readonly #stops: readonly (number | string)[];
   readonly #stopTexts: readonly string[];
   readonly #tokens: number[] = [];
@@ -474,8 +477,9 @@ class Sequence {
   #given = 0;
   done = false;
 
-  constructor(options: GenerateOptions) {
+  constructor(options: GenerateOptions, drawable: number) {
     this.#options = options;
+    this.#drawable = drawable;
     this.#stops = [options.stop ?? []].flat();
     this.#stopTexts = this.#stops.filter((one) => typeof one === "string");
     if (!options.tokenizer && this.#stopTexts.length > 0)
@@ -491,8 +495,14 @@ class Sequence {
     if (this.done) return undefined;
     const { tokenizer, keepStop, logProbs: wantsLogProbs } = this.#options;
     const before = this.#tokens.length;
-    this.#tokens.push(...tokens.subarray(0, width));
+    const made = tokens.subarray(0, width);
+    const bad = made.indexOf(this.#drawable);
+    this.#tokens.push(...(bad < 0 ? made : made.subarray(0, bad)));
     const end = this.#stopAt(before);
+    if (bad >= 0 && !end)
+      throw new EspalierError("OUTPUTS_NOT_FINITE", `${kind}: the model's outputs are no numbers`, {
+        fix: "look for parameters that are NaN or infinite: a training that went wrong, or a damaged file",
+      });
     this.done = last || end !== undefined;
     if (end) this.#tokens.length = end.tokens + (keepStop ? 1 : 0);
     const fresh = Int32Array.from(this.#tokens.slice(before));

@@ -108,6 +108,7 @@ describe("weights of Hugging Face", () => {
         expect.objectContaining({ code, message: expect.stringMatching(text) }) as Error,
       );
     await fails(join(folder, "none"), "FILE_MISSING", /config\.json/);
+    await fails(undefined as never, "OPTION_INVALID", /it was given undefined/);
     await fails(
       altered("gpt2", { model_type: "gpt3" }),
       "ARCHITECTURE_UNKNOWN",

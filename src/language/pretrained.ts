@@ -11,6 +11,7 @@
  */
 import { type HostTensor, setAt, withTensors } from "../checkpoint/index.ts";
 import {
+  badOption,
   checkNames,
   didYouMean,
   EspalierError,
@@ -19,7 +20,7 @@ import {
   node,
   shown,
 } from "../core/index.ts";
-import { type Tokenizer, tokenizerFromFile } from "../data/index.ts";
+import { type Tokenizer, tokenizerFromFile, withName } from "../data/index.ts";
 import { type Device, type EngineChoice, put, type Spec, spec, type Tensor } from "../engine/index.ts";
 import {
   type FeedForwardActivation,
@@ -70,6 +71,8 @@ export async function loadPretrained(
   options: PretrainedOptions = {},
 ): Promise<Pretrained> {
   checkNames(kind, options, ["engine", "device"]);
+  if (typeof directory !== "string" && !(directory instanceof URL))
+    throw badOption(kind, `it was given ${shown(directory)}`, "give the path of a directory");
   const path = directory instanceof URL ? node.url.fileURLToPath(directory) : directory;
   const config = await json(node.path.join(path, "config.json"));
   const files = await weightFiles(path);
@@ -348,7 +351,12 @@ async function placed(
 ) {
   const tree: Record<string, unknown> = {};
   const unused: string[] = [];
-  const add = (at: string, { data, shape }: Numbers): void => setAt(tree, at, put(data, { shape, ...where }));
+  const add = (at: string, { data, shape }: Numbers): void =>
+    setAt(
+      tree,
+      at,
+      withName(at, () => put(data, { shape, ...where })),
+    );
   for (const [file, names] of files)
     await withTensors(node.path.join(path, file), async (_, tensor) => {
       for (const name of names) {

@@ -36,6 +36,11 @@ describe("a supervised task refuses", () => {
       { data: { x: { data: [1, 2], shape: [3] }, y: [1] } },
       /data x.*SHAPE/s,
     ],
+    [
+      "a number that f32 cannot hold",
+      { data: { x: [[1], [1e300]], y: [[1], [2]] } },
+      /x is 1e\+300 in row 1/,
+    ],
     ["another name in the data", { data: { x: [[1]], z: [1] } }, /no option "z"/],
     ["a batch of NaN", { batchSize: Number.NaN }, /batchSize is NaN.*OPTION_INVALID/s],
     ["a batch of half an example", { batchSize: 0.5 }, /batchSize is 0.5/],

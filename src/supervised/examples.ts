@@ -130,13 +130,14 @@ function checkFinite(what: string, arrays: SupervisedData, examples: number): vo
     if (!(numbers instanceof Float32Array || numbers instanceof Float64Array || Array.isArray(numbers)))
       continue;
     for (let i = 0; i < numbers.length; i++) {
-      const number = numbers[i] as number;
+      // Lists of numbers become f32.
+      const number = Array.isArray(numbers) ? Math.fround(numbers[i] as number) : (numbers[i] as number);
       if (number - number === 0) continue;
       const width = numbers.length / examples;
       const field = width > 1 ? `, number ${i % width} of its ${width}` : "";
       throw new EspalierError(
         "DATA_NOT_FINITE",
-        `${what}: ${path} is ${number} in row ${Math.floor(i / width)}${field}`,
+        `${what}: ${path} is ${numbers[i]} in row ${Math.floor(i / width)}${field}`,
         {
           fix: "leave such rows out or replace the number; what a loss hides by a mask of its own is given as a tensor, put(...), which is not looked at",
         },

@@ -1,3 +1,4 @@
+import { readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -198,6 +199,18 @@ describe("a loaded model", () => {
     await fails(loaded.outputs([[1, 2], [3]]), "DATA_RAGGED", /row 1/);
     await fails(loaded.outputs({ data: x, shape: [3, 2] }), "DATA_INVALID", /128 numbers/);
     await fails(loaded.outputs([[1, 2, 3]]), "SHAPE_MISMATCH", /3 features/);
+    await fails(loaded.outputs(undefined as never), "DATA_INVALID", /it was given undefined/);
+  });
+
+  it("is an older one where the newest is damaged, and a warning says so", async () => {
+    const { directory } = await trained();
+    const [, newest = ""] = readdirSync(directory)
+      .filter((name) => name.startsWith("epoch"))
+      .sort();
+    truncateSync(join(directory, newest, "params.safetensors"), 100);
+    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+    expect((await loadModel(directory, on)).checkpoint.path).toContain("epoch-0001");
+    expect((await warned).message).toContain(newest);
   });
 
   it("compares a checkpoint that says nothing of its inputs with the first that come", async () => {

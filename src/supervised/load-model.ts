@@ -12,12 +12,14 @@
 import { Checkpoint, CheckpointManager, openCheckpoint, storeAt } from "../checkpoint/index.ts";
 import {
   EspalierError,
+  emitWarning,
   flatten,
   isPlainObject,
   leafPaths,
   type Options,
   option,
   resolveOptions,
+  shown,
   treeLeaves,
   treeMap,
 } from "../core/index.ts";
@@ -214,7 +216,7 @@ export async function loadModel<P = unknown, X = Value, O = Value>(
 async function openAt(from: string | URL, which: "best" | "last"): Promise<Checkpoint> {
   const best = which === "best" && (await new CheckpointManager({ store: storeAt(from) }).best());
   // A checkpoint itself holds no others: it is what was asked for.
-  return best || openCheckpoint(from);
+  return best || openCheckpoint(from, (text) => emitWarning(text, "CHECKPOINT_DAMAGED"));
 }
 
 /** The part of a manifest that tells how to use its model. */
@@ -282,6 +284,8 @@ function leafTypes(tree: unknown): ReadonlyMap<string, Tensor | Spec> {
 
 /** Inputs as examples without targets. Rows go through the transform. */
 async function examplesOf(inputs: unknown, transform?: Transform): Promise<Dataset<Example>> {
+  if (typeof inputs !== "object" || inputs === null)
+    throw invalid(`it was given ${shown(inputs)}`, "give a list of inputs");
   if (!Array.isArray(inputs)) return fromArrays({ x: await onHost(inputs) }, "predict");
   const examples = inputs.map((input: unknown, index): Example => {
     const isRow = transform && isPlainObject(input) && !ArrayBuffer.isView(input.data);
