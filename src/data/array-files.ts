@@ -8,7 +8,7 @@ import {
   shown,
 } from "../core/index.ts";
 import { type HostArray, hostRandom } from "../engine/index.ts";
-import { Dataset, emptyError, type Pass, type Recipe, rowKey } from "./dataset.ts";
+import { checkArgument, Dataset, emptyError, type Pass, type Recipe, rowKey } from "./dataset.ts";
 import { DataFile } from "./text-files.ts";
 
 // Files of numbers that are read by position: a row is one read of the file, wherever it is.
@@ -200,6 +200,7 @@ export function tokenWindows(
   options: Options<typeof windowTable>,
 ): Dataset<TokenExample> {
   const how = resolveOptions("tokenWindows", options, windowTable);
+  checkArgument(ArrayBuffer.isView(tokens), "tokenWindows", tokens, "the tokens as an Int32Array");
   const read = (at: number, length: number): Int32Array => Int32Array.from(tokens.subarray(at, at + length));
   return windows("tokens", tokens.length, how, read, { kind: "tokenWindows", args: [tokens, how] });
 }

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { EspalierError } from "../core/index.ts";
@@ -211,6 +212,10 @@ describe("parts of a set", () => {
     expect(codeOf(() => fromIterable([1, 2]).split({ a: 0.5, b: 0.5 }, { stratify: [1] }))).toBe(
       "OPTION_INVALID",
     );
+    const named = fromIterable([{ kind: "cat" }, { kind: "dog" }]);
+    expect(() => named.split({ a: 0.5, b: 0.5 }, { stratify: (row) => Reflect.get(row, "kin") })).toThrow(
+      /row 0 of rows is undefined.*OPTION_INVALID/s,
+    );
     const slow = fromIterable([1, 2]).map(async (row) => row);
     expect(codeOf(() => slow.split({ a: 0.5, b: 0.5 }, { stratify: (row) => row }))).toBe("OPTION_INVALID");
   });
@@ -268,6 +273,12 @@ describe("a source", () => {
     const data = fromIterable(once);
     expect(await collect(data)).toEqual([1, 2]);
     expect((await rejection(collect(data))).code).toBe("DATA_SPENT");
+    // Their iterators are others than they are.
+    for (const stream of [Readable.from([1, 2]), new Blob(["ab"]).stream()]) {
+      const ofStream = fromAsyncIterable<unknown>(stream as AsyncIterable<unknown>);
+      expect((await collect(ofStream)).length).toBeGreaterThan(0);
+      expect((await rejection(collect(ofStream))).code).toBe("DATA_SPENT");
+    }
     expect((await rejection(collect(fromIterable(() => Object(5))))).code).toBe("DATA_INVALID");
   });
 
@@ -347,6 +358,14 @@ describe("a row that cannot be used", () => {
     expect((await arraysOf([{ x: Int32Array.of(1) }, { x: [1] }])).code).toBe("DATA_RAGGED");
     expect((await arraysOf([{ x: ["a"] }])).code).toBe("DATA_RAGGED");
     expect((await arraysOf([{ age: 1 }])).code).toBe("DATA_INVALID");
+    expect((await arraysOf([{ x: 1, weights: 2 }])).message).toMatch(/no "weights"; did you mean "weight"/);
+    const more = await arraysOf([{ x: { a: 1 } }, { x: { a: 1, b: 2 } }]);
+    expect([more.code, more.message]).toEqual([
+      "DATA_RAGGED",
+      expect.stringContaining("row 1: x.b is there"),
+    ]);
+    // Finite, but not as f32.
+    expect((await arraysOf([{ x: [1] }, { x: [1e300] }])).message).toMatch(/row 1: x is 1e\+300/);
     expect((await arraysOf([])).code).toBe("DATA_EMPTY");
   });
 });

@@ -747,7 +747,14 @@ export const sourceError = (name: string, row: number | undefined, cause: unknow
   named("DATA_SOURCE_FAILED", row === undefined ? name : `${name}, at row ${row}`, cause, "see its cause");
 
 /** Errors that name the row already, or are about no row. */
-const passing = new Set(["DATA_ROW_INVALID", "DATA_SOURCE_FAILED", "NODE_MISSING", "DATA_INDEX"]);
+const passing = new Set([
+  "DATA_ROW_INVALID",
+  "DATA_SOURCE_FAILED",
+  "DATA_EMPTY",
+  "DATA_INDEX",
+  "NODE_MISSING",
+  "PACKAGE_MISSING",
+]);
 
 function named(code: string, where: string, cause: unknown, fix: string): EspalierError {
   const ours = cause instanceof EspalierError ? cause : undefined;

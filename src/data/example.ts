@@ -1,4 +1,4 @@
-import { EspalierError, isPlainObject, shown } from "../core/index.ts";
+import { didYouMean, EspalierError, isPlainObject, shown } from "../core/index.ts";
 import type { HostArray, Nested, Shape } from "../engine/index.ts";
 import { isShaped } from "./arrays.ts";
 import type { Item } from "./dataset.ts";
@@ -86,7 +86,7 @@ const sizeOf = (shape: Shape): number => shape.reduce((a, b) => a * b, 1);
 export const exampleLayout = (name: string, { index, value }: Item<Example>): readonly LeafLayout[] =>
   exampleLeaves(`${name}, row ${index}`, value).map((leaf) => ({ ...leaf, size: leaf.data.length }));
 
-const optionalParts = ["y", "weight"] as const;
+const parts = ["x", "y", "weight"];
 
 /** The parts of an example, x before y and names in order. */
 export function exampleLeaves(where: string, value: unknown): readonly Leaf[] {
@@ -94,6 +94,15 @@ export function exampleLeaves(where: string, value: unknown): readonly Leaf[] {
     throw new EspalierError("DATA_INVALID", `${where}: ${shown(value)} is no example`, {
       fix: "turn rows into examples { x, y }: data.map(...), or data.transform(columns({ x, y })) once it is fitted",
     });
+  const other = Object.keys(value).find((name) => !parts.includes(name));
+  if (other !== undefined)
+    throw new EspalierError(
+      "DATA_INVALID",
+      `${where}: an example has no "${other}"${didYouMean(other, parts)}`,
+      {
+        fix: "give x, y and weight alone: data.map(({ x, y }) => ({ x, y })), or name inputs and targets in a taskSpec",
+      },
+    );
   const leaves: Leaf[] = [];
   const collect = (path: readonly string[], part: unknown): void => {
     const leaf = leafOf(where, path, part);
@@ -102,8 +111,7 @@ export function exampleLeaves(where: string, value: unknown): readonly Leaf[] {
       for (const name of Object.keys(part as object).sort())
         collect([...path, name], (part as Readonly<Record<string, unknown>>)[name]);
   };
-  collect(["x"], value.x);
-  for (const name of optionalParts) if (value[name] !== undefined) collect([name], value[name]);
+  for (const name of parts) if (value[name] !== undefined) collect([name], value[name]);
   return leaves;
 }
 
@@ -207,9 +215,19 @@ export class ExampleWriter {
       if (dtype === "f32") checkFinite(where, path, leaf.data);
       target.set(leaf.data, at * size);
     }
-    for (const name of optionalParts)
-      if (value[name] !== undefined && !this.#layout.some(({ path }) => path[0] === name))
-        throw this.#unlike(where, [name], "is there");
+    this.#checkNames(where, [], value);
+  }
+
+  /** Refuses parts that the examples before did not have. */
+  #checkNames(where: string, above: readonly string[], tree: object): void {
+    const depth = above.length;
+    for (const [name, part] of Object.entries(tree)) {
+      const known = this.#layout.find(
+        ({ path }) => path[depth] === name && above.every((step, i) => path[i] === step),
+      );
+      if (!known && part !== undefined) throw this.#unlike(where, [...above, name], "is there");
+      if (known && known.path.length > depth + 1) this.#checkNames(where, [...above, name], part);
+    }
   }
 
   arrays(): ExampleArrays {
@@ -237,12 +255,13 @@ function sameShape(a: Shape, b: Shape): boolean {
   return true;
 }
 
+/** Refuses numbers that are NaN or infinite, or so large that they are as f32. */
 export function checkFinite(where: string, path: readonly string[], data: ArrayLike<number>): void {
   for (let i = 0; i < data.length; i++) {
-    const number = data[i] as number;
+    const number = Math.fround(data[i] as number);
     if (number - number === 0) continue;
     const place = data.length > 1 ? `, number ${i} of its ${data.length}` : "";
-    throw new EspalierError("DATA_NOT_FINITE", `${where}: ${path.join(".")} is ${number}${place}`, {
+    throw new EspalierError("DATA_NOT_FINITE", `${where}: ${path.join(".")} is ${data[i]}${place}`, {
       fix: "leave such rows out with filter, or replace the number",
     });
   }

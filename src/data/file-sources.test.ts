@@ -1,10 +1,18 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { encode } from "fast-png";
-import { afterAll, describe, expect, it } from "vitest";
-import type { EspalierError } from "../core/index.ts";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { type EspalierError, node } from "../core/index.ts";
 import { idx, npy, tokenFile, tokenWindows } from "./array-files.ts";
 import { type Bookmark, type Dataset, passOf, passOver } from "./dataset.ts";
 import { imageFolder } from "./images.ts";
@@ -156,6 +164,13 @@ describe("a csv file", () => {
     ]);
   });
 
+  it("may begin with a byte order mark and with empty lines", async () => {
+    for (const before of ["\uFEFF", "\n\r\n", "\uFEFF\n"])
+      for (const names of ["a,b", '"a",b'])
+        expect(await read(`${before}${names}\r\nx,y\r\n`)).toEqual([{ a: "x", b: "y" }]);
+    expect(await read("\uFEFFx,y\n", { header: ["a", "b"] })).toEqual([{ a: "x", b: "y" }]);
+  });
+
   it("of many blocks with line ends in cells goes on anywhere", async () => {
     const rows = Array.from({ length: 20_000 }, (_, i) => ({ i, text: `line ${i}\nand "more", ${i}` }));
     const body = rows.map(({ i, text }) => `${i},"${text.replaceAll('"', '""')}"`).join("\r\n");
@@ -178,9 +193,11 @@ describe("a csv file", () => {
     expect((await facts(async () => read("a,b\n1,2\n", { types: { a: "int" } as never })))[0]).toBe(
       "OPTION_INVALID",
     );
-    expect(await facts(read('a,b\n1,2\n3,"4\n'))).toEqual(["DATA_SOURCE_FAILED", "CSV_QUOTE_NOT_CLOSED", expect.stringMatching(/t\.csv: .*line 3/)]); // biome-ignore format: facts
+    expect(await facts(read('a,b\n1,2\n3,"4\n'))).toEqual(["DATA_SOURCE_FAILED", "DATA_INVALID", expect.stringMatching(/t\.csv, at row 1: Quote Not Closed/)]); // biome-ignore format: facts
+    expect(await facts(read(`a,b\n${"1,2\n".repeat(200_000)}3,5" pipe\n`))).toEqual(["DATA_SOURCE_FAILED", "DATA_INVALID", expect.stringMatching(/t\.csv, at row 200000: Invalid Opening Quote.*"5"/)]); // biome-ignore format: facts
     expect((await facts(read("a,a\n1,2\n")))[2]).toMatch(/"a" is there twice/);
-    expect((await facts(read("")))[1]).toBe("DATA_EMPTY");
+    expect((await facts(read("a,b\r1,2\r")))[2]).toMatch(/\\r alone/);
+    expect((await facts(read("")))[0]).toBe("DATA_EMPTY");
     expect((await facts(csv(file("t.csv", "a\n")).inMemory()))[0]).toBe("DATA_EMPTY");
   });
 });
@@ -227,6 +244,20 @@ describe("an array that numpy saved", () => {
     expect(npy(fixture("i8.npy")).get(1)).toEqual({ data: Int32Array.of(-1), shape: [] });
     expect(npy(fixture("u1.npy")).get(0)).toEqual({ data: Uint8Array.of(1, 255), shape: [2] });
     expect(npy(fixture("big.npy")).get(1)).toEqual({ data: Float32Array.of(-2.25), shape: [] });
+  });
+
+  it("has rows that one call of the system cannot read", async () => {
+    const path = file("big.idx", Uint8Array.of(0, 0, 8, 2, 0, 0, 0, 1, 0x80, 0, 0, 0));
+    truncateSync(path, 12 + 2 ** 31); // No bytes on the disk.
+    const data = idx(path);
+    // Nor in memory, which is only touched where it is written.
+    const read = vi.spyOn(node.fs, "readSync").mockImplementation((...call: unknown[]) => Number(call[3]));
+    try {
+      expect((await data.get(0)).data.length).toBe(2 ** 31);
+      for (const call of read.mock.calls as unknown[][]) expect(call[3]).toBeLessThan(2 ** 31);
+    } finally {
+      read.mockRestore();
+    }
   });
 
   it("says what is wrong with it", async () => {
@@ -387,13 +418,15 @@ describe("a folder of images", () => {
   it("without images says how they should lie", async () => {
     file("flat/1.png", "");
     file("mixed/a/1.png", readFileSync(fixture("images/png/L.png")));
-    for (const name of ["a/1.webp", "2.png", "a/.hidden", ".git/x"]) file(`mixed/${name}`, "");
+    for (const name of ["a/1.webp", "2.png", "a/.hidden", ".git/x", "a/._1.png", "a/.small/1.png"])
+      file(`mixed/${name}`, "");
+    for (const name of ["b", "a/readme"]) symlinkSync(join(folder, "gone"), join(folder, "mixed", name));
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
     expect(imageFolder(join(folder, "mixed")).length).toBe(1);
     expect((await warned).message).toMatch(/2 files .*: 2\.png, a\/1\.webp/);
     expect((await facts(() => imageFolder(join(folder, "flat"))))[0]).toBe("DATA_EMPTY");
-    expect((await facts(() => imageFolder(join(folder, "nowhere"))))[0]).toBe("DATA_EMPTY");
-    expect((await facts(() => imageFolder(join(folder, "flat/1.png"))))[0]).toBe("DATA_EMPTY");
+    for (const path of ["nowhere", "flat/1.png"])
+      expect((await facts(() => imageFolder(join(folder, path))))[0]).toBe("DATA_FILE_MISSING");
     expect((await facts(() => imageFolder("")))[0]).toBe("OPTION_INVALID");
   });
 
@@ -428,10 +461,7 @@ describe("a folder of images", () => {
 
   it("asks for a decoder that is not installed", async () => {
     const sharp = imageFolder(fixture("images"), { decoder: "sharp" });
-    expect((await facts(async () => sharp.get(0))).slice(0, 2)).toEqual([
-      "DATA_ROW_INVALID",
-      "PACKAGE_MISSING",
-    ]);
+    expect((await facts(async () => sharp.get(0)))[0]).toBe("PACKAGE_MISSING");
   });
 });
 
@@ -468,5 +498,6 @@ describe("a file of tokens", () => {
     expect((await facts(() => tokenFile(path, { window: 1001 })))[0]).toBe("DATA_TOO_SMALL");
     const half = file("half.u32", new Uint8Array(7));
     expect((await facts(() => tokenFile(half, { window: 1, dtype: "u32" })))[0]).toBe("DATA_CORRUPT");
+    expect(() => tokenWindows([1, 2] as never, { window: 1 })).toThrow(/OPTION_INVALID/);
   });
 });

@@ -140,19 +140,24 @@ function imagesIn(root: string): FoundImages {
   const { fs, path } = node;
   const [files, labels, others]: [string[], number[], string[]] = [[], [], []];
   const classes: string[] = [];
-  const isThere = fs.statSync(root, { throwIfNoEntry: false })?.isDirectory();
-  for (const name of isThere ? fs.readdirSync(root).sort() : []) {
+  const kindOf = (within: string) => fs.statSync(path.join(root, within), { throwIfNoEntry: false });
+  if (!kindOf("")?.isDirectory())
+    throw new EspalierError("DATA_FILE_MISSING", `there is no directory ${root}`, {
+      fix: "check the path, which is taken from the directory that the program runs in",
+    });
+  for (const name of fs.readdirSync(root).sort()) {
+    const isFolder = kindOf(name)?.isDirectory() === true;
     const folder = path.join(root, name);
-    const isFolder = fs.statSync(folder).isDirectory();
     const inside = isFolder ? fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).sort() : [""];
-    for (const file of name.startsWith(".") ? [] : inside) {
+    for (const file of inside) {
       const within = path.join(name, file);
+      // Hidden ones are of the system, as ._1.jpg beside each 1.jpg from a Mac.
+      if (within.split(path.sep).some((step) => step.startsWith("."))) continue;
       if (isFolder && /\.(png|jpe?g)$/i.test(file)) {
         if (classes.at(-1) !== name) classes.push(name);
         files.push(within);
         labels.push(classes.length - 1);
-      } else if (!path.basename(within).startsWith(".") && fs.statSync(path.join(root, within)).isFile())
-        others.push(within);
+      } else if (kindOf(within)?.isFile()) others.push(within);
     }
   }
   if (files.length === 0)

@@ -162,7 +162,9 @@ function iterated<T>(kind: string, name: string, rows: unknown): Dataset<T> {
       throw new EspalierError("DATA_INVALID", `${kind}: ${name} is ${shown(iterable)}`, {
         fix: "give an iterable, or a function that makes one",
       });
-    spent = typeof rows !== "function" && (iterator as unknown) === iterable;
+    const once =
+      (iterator as unknown) === iterable || ["on", "getReader"].some((name) => name in Object(iterable));
+    spent = typeof rows !== "function" && once;
     return iterator;
   };
   return new Dataset({ name, open: (_pass, from) => countingReader(name, from, begin()) });

@@ -1,4 +1,4 @@
-import { badOption, checkOptions, EspalierError, option } from "../core/index.ts";
+import { badOption, checkOptions, EspalierError, option, shown } from "../core/index.ts";
 import { hostRandom } from "../engine/index.ts";
 import { shuffled } from "./loader.ts";
 
@@ -36,7 +36,13 @@ export function stratifyBy<T>(
   }
   return Array.from({ length }, (_, index) => {
     const row = get(index);
-    if (!(row instanceof Promise)) return stratify(row);
+    if (!(row instanceof Promise)) {
+      const found: unknown = stratify(row);
+      if (typeof found === "string" || typeof found === "boolean" || Number.isFinite(found))
+        return found as string | number;
+      const what = `the class of row ${index} of ${name} is ${shown(found)}`;
+      throw badOption("stratify", what, "give a text or a number for each row: (row) => row.label");
+    }
     row.catch(() => undefined);
     throw badOption(
       "stratify",

@@ -1,4 +1,13 @@
-import { checkOptions, didYouMean, EspalierError, node, type Options, option, shown } from "../core/index.ts";
+import {
+  checkOptions,
+  didYouMean,
+  EspalierError,
+  messageOf,
+  node,
+  type Options,
+  option,
+  shown,
+} from "../core/index.ts";
 import {
   type Bookmark,
   checkArgument,
@@ -39,7 +48,9 @@ export class DataFile {
     const bytes = new Uint8Array(Math.max(0, Math.min(length, this.size - position)));
     let done = 0;
     while (done < bytes.length) {
-      const n = node.fs.readSync(this.#descriptor, bytes, done, bytes.length - done, position + done);
+      // One call reads less than 2 GiB.
+      const most = Math.min(bytes.length - done, 2 ** 30);
+      const n = node.fs.readSync(this.#descriptor, bytes, done, most, position + done);
       if (n === 0) throw new Error(`the file has become shorter than the ${this.size} bytes it had`);
       done += n;
     }
@@ -69,6 +80,8 @@ const longestRecord = 64 * 1024 * 1024;
 interface RecordFormat<R, T> {
   /** The byte at which the rows begin. */
   begin(): number | Promise<number>;
+  /** Records before it. */
+  readonly heads?: number;
   /** The byte after the last complete record; 0 where none is complete. */
   end(bytes: Uint8Array): number;
   records(text: string): readonly R[];
@@ -85,17 +98,16 @@ function recordReader<R, T>(
   let [byte, taken, row] = [at("byte"), at("taken"), at("row")];
   let block: { readonly records: readonly R[]; readonly end: number } | undefined;
   const load = async (): Promise<{ readonly records: readonly R[]; readonly end: number }> => {
-    let records = false;
+    let first: number | undefined;
     try {
       const begin = await format.begin();
-      records = true;
       byte ||= begin;
+      first = row - taken;
       const bytes = wholeRecords(file, byte, format);
       return { records: format.records(textOf(bytes)), end: byte + bytes.length };
     } catch (cause) {
-      // csv-parse tells how many records of the block it has read.
-      const read = (cause as { readonly records?: number }).records ?? 0;
-      throw sourceError(name, records ? row - taken + read : undefined, cause);
+      const at = cause instanceof BadRecord ? (first ?? -(format.heads ?? 0)) + cause.records : first;
+      throw sourceError(name, at, cause);
     }
   };
   /** The records that are left of a block: of the next one at its end, none at the end of the file. */
@@ -275,6 +287,7 @@ export function csv<T extends Row = Row>(path: string | URL, options: CsvOptions
       }
       return head.begin;
     },
+    heads: options.header ? 0 : 1,
     end: endOfRecord,
     records: (text) => parse(text),
     row: (cells) => csvRow(head as CsvHead, cells, options.missing ?? {}) as T,
@@ -284,18 +297,32 @@ export function csv<T extends Row = Row>(path: string | URL, options: CsvOptions
 
 type CsvParser = (text: string) => readonly (readonly string[])[];
 
+/** A record that cannot be cut into cells, behind so many others. */
+class BadRecord extends EspalierError {
+  readonly records: number;
+  constructor(cause: unknown, records: number) {
+    // Lines are counted from the beginning of a block.
+    super("DATA_INVALID", messageOf(cause).replace(/ at line \d+/, ""), {
+      fix: 'put each cell that has a quote in it in quotes, with its own quotes doubled: "5"" pipe"',
+      cause,
+    });
+    this.records = records;
+  }
+}
+
 /** Cells of a text, by csv-parse; texts without quotes are cut at separators, which is several times as fast. */
-async function csvParser(separator: string): Promise<CsvParser> {
+async function csvParser(delimiter: string): Promise<CsvParser> {
   const { parse } = await import("csv-parse/sync");
-  return (text) =>
-    text.includes('"')
-      ? parse(text, {
-          delimiter: separator,
-          relax_column_count: true,
-          skip_empty_lines: true,
-          record_delimiter: ["\r\n", "\n"],
-        })
-      : linesOf(text).flatMap((line) => (line === "" ? [] : [line.split(separator)]));
+  const options = { delimiter, relax_column_count: true, skip_empty_lines: true };
+  return (text) => {
+    if (!text.includes('"'))
+      return linesOf(text).flatMap((line) => (line === "" ? [] : [line.split(delimiter)]));
+    try {
+      return parse(text, { ...options, record_delimiter: ["\r\n", "\n"] });
+    } catch (cause) {
+      throw new BadRecord(cause, Number((cause as { readonly records?: number }).records));
+    }
+  };
 }
 
 /** Line ends with an even number of quotes before them: others are within a quoted cell. */
@@ -320,6 +347,14 @@ function csvHead(
   const rows = parse(textOf(bytes));
   const names = header ?? rows[0];
   if (!names) throw emptyError(file.name);
+  if (!header && names.some((name) => name.includes("\r")))
+    throw new EspalierError("DATA_INVALID", "its lines end with \\r alone, so that it is one line", {
+      fix: "save it with line ends that are \\n or \\r\\n",
+    });
+  let begin = 0;
+  // Behind the names, and empty lines before them.
+  while (!header && begin < bytes.length && parse(textOf(bytes.subarray(0, begin))).length === 0)
+    begin += endOfRecord(bytes.subarray(begin), true) || bytes.length;
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined)
     throw new EspalierError("DATA_INVALID", `the column "${twice}" is there twice`, {
@@ -339,7 +374,7 @@ function csvHead(
     names,
     types: names.map((name, i) => types[name] ?? guess(cells[i] ?? [])),
     texts: new Map(texts),
-    begin: header ? 0 : endOfRecord(bytes, true) || bytes.length,
+    begin,
   };
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -41,6 +41,11 @@ describe("a tokenizer", () => {
     expect(tokenizer.vocabulary).toBe(285);
   });
 
+  it("of bytes gives back a byte order mark", () => {
+    const { encode, decode } = byteTokenizer();
+    expect(decode(encode("\uFEFFa"))).toBe("\uFEFFa");
+  });
+
   it("names what it does not know", async () => {
     expect(() => characterTokenizer("abc").encode("abx")).toThrow(/character 2, "x".*\[TOKEN_UNKNOWN\]/);
     expect(() => characterTokenizer("")).toThrow(/OPTION_INVALID/);
@@ -68,5 +73,11 @@ describe("a tokenizer", () => {
       code: "TOKEN_UNKNOWN",
       message: expect.stringContaining("65633"),
     });
+    expect(readdirSync(folder).filter((name) => name.endsWith(".unfinished"))).toEqual([]);
+    await expect(writeTokens(path, [{ text: "a" }] as never, byteTokenizer())).rejects.toThrow(/"text":"a"/);
+    const nowhere = join(folder, "nowhere", "text.tokens");
+    await expect(writeTokens(nowhere, ["a"], byteTokenizer())).rejects.toThrow(/FILE_FAILED/);
+    // A rename would replace a directory or a device.
+    await expect(writeTokens(folder, ["a"], byteTokenizer())).rejects.toThrow(/OPTION_INVALID/);
   });
 });

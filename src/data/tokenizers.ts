@@ -65,7 +65,10 @@ export const byteTokenizer = (): Tokenizer => ({
   vocabulary: 256,
   recipe: { kind: "bytes" },
   encode: (text) => Int32Array.from(new TextEncoder().encode(text)),
-  decode: (tokens) => new TextDecoder().decode(Uint8Array.from(tokens, (token) => checkToken(token, 256))),
+  decode: (tokens) =>
+    new TextDecoder("utf-8", { ignoreBOM: true }).decode(
+      Uint8Array.from(tokens, (token) => checkToken(token, 256)),
+    ),
 });
 
 /**
@@ -147,19 +150,43 @@ export async function writeTokens(
     throw badOption("writeTokens", `${vocabulary} tokens do not fit u16`, 'use dtype: "u32"');
   const file = absolutePath(path);
   const unfinished = `${file}.unfinished`;
-  const handle = await node.fs.promises.open(unfinished, "w");
+  const { open, rename, rm } = node.fs.promises;
+  const failed = (cause: unknown): never => {
+    if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
+    throw new EspalierError("FILE_FAILED", `writeTokens: ${messageOf(cause)}`, {
+      fix: "give the path of a file that can be written, in a directory that is there, or make room on the disk",
+      cause,
+    });
+  };
+  // A device or a directory would be replaced.
+  checkArgument(
+    node.fs.statSync(file, { throwIfNoEntry: false })?.isFile() !== false,
+    "writeTokens",
+    file,
+    "the path of a regular file",
+  );
+  const handle = await open(unfinished, "w").catch(failed);
   let tokens = 0;
   try {
     for await (const text of texts) {
+      checkArgument(
+        typeof text === "string",
+        "writeTokens",
+        text,
+        "texts, such as the lines of textFile(path)",
+      );
       const encoded = tokenizer.encode(text + end).map((token) => checkToken(token, vocabulary));
       const numbers = dtype === "u16" ? Uint16Array.from(encoded) : Uint32Array.from(encoded);
       // Unlike write, which may write a part.
       await handle.writeFile(new Uint8Array(numbers.buffer));
       tokens += encoded.length;
     }
-  } finally {
     await handle.close();
+    await rename(unfinished, file);
+  } catch (error) {
+    await handle.close();
+    await rm(unfinished);
+    failed(error);
   }
-  await node.fs.promises.rename(unfinished, file);
   return { tokens, dtype };
 }

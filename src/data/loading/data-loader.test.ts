@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Dataset } from "../dataset.ts";
 import type { ExampleArray } from "../example.ts";
 import { Loader } from "../loader.ts";
-import { fromArrays, fromIterable } from "../sources.ts";
+import { fromArrays, fromAsyncIterable, fromIterable } from "../sources.ts";
 import type { LoadedBatch } from "./batches.ts";
 import { createLoader } from "./data-loader.ts";
 import { epochs, letters, lettersLoader as loaderOf, restored } from "./letters.test-support.ts";
@@ -130,6 +130,30 @@ describe("a data loader", () => {
       code: "DATA_NOT_FINITE",
       message: expect.stringContaining("row 1"),
     });
+  });
+
+  it("is closed though its source waits, and begins anew after a batch that was late", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      let waits = true;
+      const data = fromAsyncIterable(async function* () {
+        for (let i = 0; i < 4; i++) yield { x: i };
+        if (waits) await new Promise(() => {});
+      });
+      const loader = createLoader(data, { batchSize: 2, timeout: 1000 });
+      await loader.peek(2);
+      const late = expect(loader.peek(3)).rejects.toMatchObject({ code: "DATA_TIMEOUT" });
+      await vi.advanceTimersByTimeAsync(1000);
+      await late;
+      await loader.peek(2);
+      const closed = loader.close();
+      await vi.advanceTimersByTimeAsync(5000);
+      await closed;
+      waits = false;
+      expect(await loader.peek(3)).toHaveLength(2);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("refuses what cannot work, and says what to do", async () => {

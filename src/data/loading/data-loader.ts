@@ -17,7 +17,7 @@ import type { Example } from "../example.ts";
 import { aKey, type BatchGroup, Loader, loaderTable } from "../loader.ts";
 import { fromArrays } from "../sources.ts";
 import { BatchMaker, type BatchRequest, isEnd, type LoadedBatch, type Made } from "./batches.ts";
-import { LoaderWorkers } from "./workers.ts";
+import { hangs, LoaderWorkers } from "./workers.ts";
 
 const table = {
   ...loaderTable,
@@ -245,13 +245,13 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   /** Ends its threads and its reader. It goes on where it was when it is used again. */
   async close(): Promise<void> {
-    const [workers, maker, reading] = [this.#workers, this.#maker, this.#reading];
-    this.#forget();
-    this.#workers = undefined;
-    this.#maker = undefined;
+    const { workers, maker, reading } = this.#leave();
     await workers?.close();
-    await reading;
-    await maker?.close();
+    // A source that waits is left to itself.
+    await inTime(
+      reading.then(() => maker?.close()),
+      hangs,
+    ).catch(unlessLate);
   }
 
   getState(): StateTree {
@@ -349,13 +349,9 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   /** The batch of a slot, when it is made. */
   async #answer({ making, turn, epoch }: Slot): Promise<Made> {
     const { timeout } = this.#settings;
-    const made = await inTime(making, timeout).catch((error: unknown) => {
-      if (!(error instanceof Late)) throw error;
-    });
+    const made = await inTime(making, timeout).catch(unlessLate);
     if (made) return made;
-    const workers = this.#workers;
-    this.#workers = undefined;
-    this.#forget();
+    const { workers } = this.#leave();
     await workers?.close();
     const who = (workers?.at(turn) ?? this.data).name;
     throw new EspalierError(
@@ -365,6 +361,16 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
         fix: "look for a source that waits or a loop that does not end; if it only takes long, give a larger timeout",
       },
     );
+  }
+
+  /** Has the next request begin anew, with other threads or another reader than those that it gives. */
+  #leave() {
+    const left = { workers: this.#workers, maker: this.#maker, reading: this.#reading };
+    this.#forget();
+    this.#workers = undefined;
+    this.#maker = undefined;
+    this.#reading = Promise.resolve();
+    return left;
   }
 
   /** Drops what was asked for: the next request begins at the state. */
@@ -398,6 +404,10 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     this.#bookmark = undefined;
     this.#skipped = 0;
   }
+}
+
+function unlessLate(error: unknown): undefined {
+  if (!(error instanceof Late)) throw error;
 }
 
 /** Folded into an epoch's key for the random numbers of its examples; the key itself is that of its order. */

@@ -88,8 +88,8 @@ class LoaderThread {
   }
 }
 
-/** Milliseconds until a thread that does not end by itself is stopped. */
-const hangs = 5000;
+/** Milliseconds until a thread or a source that does not end by itself is left or stopped. */
+export const hangs = 5000;
 
 /** The modules that a recipe names, which threads import. */
 function modulesOf(recipe: Recipe): readonly string[] {
