@@ -4,6 +4,7 @@ import * as nn from "../nn/index.ts";
 import * as optim from "../optim/index.ts";
 import { drive, examples } from "./drive.test-support.ts";
 import { supervisedConfig } from "./options.ts";
+import { binary, classification, languageModeling } from "./strategies.ts";
 import { supervisedTask } from "./task.ts";
 import { supervisedTrainer } from "./trainer.ts";
 
@@ -17,6 +18,8 @@ const task = (more: object = {}) =>
     engine: "wasm",
     ...more,
   });
+
+const { name: _, ...texts } = languageModeling();
 
 /** Examples of which one number is another. */
 const changed = (shape: readonly number[], at: number, value: number) => {
@@ -42,6 +45,29 @@ describe("a supervised task refuses", () => {
       /x is 1e\+300 in row 1/,
     ],
     ["another name in the data", { data: { x: [[1]], z: [1] } }, /no option "z"/],
+    ["a function in place of a model", { model: (x: unknown) => x }, /model is .*OPTION_INVALID/s],
+    [
+      "yes and no as 1 and -1",
+      {
+        loss: binary().loss,
+        data: {
+          x: [
+            [1, 2, 3],
+            [1, 2, 3],
+          ],
+          y: [
+            [0, 1],
+            [1, -1],
+          ],
+        },
+      },
+      /data: 1 of 4 labels are not from 0 to 1; the first is -1, at y\[3\].*LABELS_INVALID/s,
+    ],
+    [
+      "texts of one token, which have no next one",
+      { ...texts, data: { x: { data: Int32Array.of(1, 2), shape: [2, 1] } } },
+      /texts of 1 tokens.*DATA_INVALID/s,
+    ],
     ["a batch of NaN", { batchSize: Number.NaN }, /batchSize is NaN.*OPTION_INVALID/s],
     ["a batch of half an example", { batchSize: 0.5 }, /batchSize is 0.5/],
     ["no batches to accumulate", { accumulate: 0 }, /accumulate is 0/],
@@ -192,6 +218,12 @@ describe("supervisedConfig", () => {
     [{ lastBatch: "no" }, /lastBatch is "no"/],
   ])("refuses %j", (given, message) => {
     expect(() => supervisedConfig(given as never)).toThrow(message);
+  });
+});
+
+describe("a strategy refuses", () => {
+  it("classes of which none counts", () => {
+    expect(() => classification({ classWeights: [0, 0] })).toThrow(/classWeights.*OPTION_INVALID/s);
   });
 });
 

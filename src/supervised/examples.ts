@@ -146,12 +146,15 @@ function checkFinite(what: string, arrays: SupervisedData, examples: number): vo
   }
 }
 
-/** A loss of classes: whole numbers among the targets are indices of the model's last axis. */
+/**
+ * A loss of labels: whole numbers among the targets are indices of the model's last axis; or, of yes or no, they are
+ * from 0 to 1.
+ */
 interface ClassLoss {
-  readonly labels: { readonly ignored?: number };
+  readonly labels: { readonly ignored?: number | undefined; readonly binary?: boolean };
 }
 
-/** Marks a loss whose targets are labels of classes, except for one number that does not count. */
+/** Marks a loss whose targets are labels, except for one number that does not count. */
 export const ofClasses = <L extends object>(loss: L, labels: ClassLoss["labels"] = {}): L =>
   Object.assign(loss, { labels });
 
@@ -176,8 +179,8 @@ export function targetCheck(
   params: Specs<Params>,
 ): (given: CheckedData) => void {
   const labels = labelsOf(loss);
-  let classes: number | undefined;
-  if (labels && data.y instanceof Tensor && length > 0) {
+  let classes = labels?.binary ? 2 : undefined;
+  if (labels && !labels.binary && data.y instanceof Tensor && length > 0) {
     const apply = (p: Params, x: ExampleTree<Value>) => model.apply(p, x, { train: false });
     const outputs: unknown = withName(what, () => evalShape(apply, params, batchSpec(data, 1).x));
     if (outputs instanceof Spec && data.y.ndim < outputs.shape.length) classes = outputs.shape.at(-1);
@@ -192,14 +195,15 @@ function checkLabels(
   what: string,
   { y, rows }: CheckedData,
   classes: number,
-  { ignored }: ClassLoss["labels"],
+  { ignored, binary }: ClassLoss["labels"],
 ): void {
   for (const { path, numbers: labels } of hostNumbers(y)) {
     let [bad, first, counted] = [0, 0, 0];
     for (let i = 0; i < labels.length; i++) {
       const label = Number(labels[i]);
       if (label === ignored) continue;
-      if (Number.isInteger(label) && label >= 0 && label < classes) counted++;
+      const fits = binary ? label <= 1 : Number.isInteger(label) && label < classes;
+      if (fits && label >= 0) counted++;
       else if (bad++ === 0) first = i;
     }
     // A batch of a stream may hold nothing that counts.
@@ -216,8 +220,12 @@ function checkLabels(
       : `at ${name}[${first}]`;
     throw new EspalierError(
       "LABELS_INVALID",
-      `${what}: ${bad} of ${labels.length} labels${rows ? " of a batch" : ""} are none of the model's ${classes} classes; the first is ${Number(labels[first])}, ${at}`,
-      { fix: `number the classes from 0 to ${classes - 1}, or give the model an output for each class` },
+      `${what}: ${bad} of ${labels.length} labels${rows ? " of a batch" : ""} are ${binary ? "not from 0 to 1" : `none of the model's ${classes} classes`}; the first is ${Number(labels[first])}, ${at}`,
+      {
+        fix: binary
+          ? "give 1 for yes and 0 for no"
+          : `number the classes from 0 to ${classes - 1}, or give the model an output for each class`,
+      },
     );
   }
 }

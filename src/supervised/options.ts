@@ -51,7 +51,7 @@ type AnyLossInput = LossInput<unknown, ExampleTree<Value>, ExampleTree<Value>>;
 export const commonRows = {
   model: option.object<Model<ExampleTree<Value>, unknown>, { readonly required: true }>(
     "a model, such as nn.mlp({ hidden: [64], out: 3 })",
-    ["apply"],
+    ["init", "apply"],
     { required: true },
   ),
   optimizer: option.object<Optimizer>("an optimizer, such as optim.adam()", ["update"], {}),

@@ -194,6 +194,7 @@ describe("metrics of a task", () => {
     const short = new MetricsTracker({ auc: auc() }, { engine, examples: 2 });
     short.add(batches[0] as Tensor, targets[0] as Tensor);
     expect(() => short.add(batches[1] as Tensor, targets[1] as Tensor)).toThrow(/3 examples.*DATA_LENGTH/s);
+    expect(() => tracker.add([[1, 2]] as never, [1] as never)).toThrow(/OPTION_INVALID/);
     expect(() => new MetricsTracker({ mean: (x: Value) => np.mean(x) })).toThrow(/METRIC_INVALID/);
     const sums = compile(
       (a: Value, b: Value) => {

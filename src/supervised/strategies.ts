@@ -69,8 +69,11 @@ const classTable = {
   labelSmoothing: option.number({ min: 0, max: 1, default: 0 }),
   /** How much each class counts, one number each. Default: all alike. */
   classWeights: option.made<readonly number[]>(
-    "one number from 0 on for each class",
-    (value) => Array.isArray(value) && value.every((weight) => Number.isFinite(weight) && weight >= 0),
+    "one number from 0 on for each class, and not all 0",
+    (value) =>
+      Array.isArray(value) &&
+      value.every((weight) => Number.isFinite(weight) && weight >= 0) &&
+      value.some((weight) => weight > 0),
     {},
   ),
   /** Labels of this number do not count. Default: none; for sequences -100. */
@@ -130,6 +133,14 @@ function nextTokens(x: ExampleTree<Value>): Batch<ExampleTree<Value>, Value> {
       { fix: "give targets, { x, y }, or tokens [examples, time] as x or as x.text" },
     );
   const [batch, time] = tokens.shape as readonly [number, number];
+  if (time < 2)
+    throw new EspalierError(
+      "DATA_INVALID",
+      `there are no targets, and texts of ${time} tokens have no next one`,
+      {
+        fix: "give texts of two tokens at least",
+      },
+    );
   const from = (start: number): Value => np.dynamicSlice(tokens, [0, start], [batch, time - 1]);
   return { x: x instanceof Value ? from(0) : { ...x, text: from(0) }, y: from(1) };
 }
@@ -137,7 +148,6 @@ function nextTokens(x: ExampleTree<Value>): Batch<ExampleTree<Value>, Value> {
 /** Cross entropy, with the sum of the labels' weights as its count where they differ. */
 function classLoss({ labelSmoothing, classWeights, ignore }: Settings<typeof classTable>): SupervisedLoss {
   const isLabel = (y: Value, logits: Value): boolean => y.ndim < logits.ndim;
-  const marks = ignore === undefined ? {} : { ignored: ignore };
   const loss: SupervisedLoss = (logits, y, { mask } = {}) => {
     const target = isLabel(y, logits) ? y.astype("i32") : y;
     const counts = isLabel(y, logits) ? maskOf(target, ignore, mask) : mask;
@@ -147,6 +157,7 @@ function classLoss({ labelSmoothing, classWeights, ignore }: Settings<typeof cla
       ...(classWeights && { classWeights: np.array([...classWeights]) }),
     });
   };
+  const marks = { ignored: ignore };
   if (ignore === undefined && !classWeights) return ofClasses(loss, marks);
   return ofClasses(
     countedLoss(loss, (y, weight) => {
@@ -208,8 +219,10 @@ function binaryLoss(
       ...(positiveWeight !== undefined && { positiveWeight }),
     });
   };
-  if (ignore === undefined) return loss;
-  return countedLoss(loss, (y, weight) => np.sum(maskOf(y, ignore, weight) as Value));
+  const marks = { ignored: ignore, binary: true };
+  if (ignore === undefined) return ofClasses(loss, marks);
+  const counted = countedLoss(loss, (y, weight) => np.sum(maskOf(y, ignore, weight) as Value));
+  return ofClasses(counted, marks);
 }
 
 // --- Numbers -------------------------------------------------------------------------------------------------------

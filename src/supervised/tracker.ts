@@ -1,4 +1,5 @@
 import {
+  badOption,
   checkOptions,
   EspalierError,
   isPlainObject,
@@ -19,7 +20,7 @@ import {
   read,
   type Specs,
   spec,
-  type Tensor,
+  Tensor,
   Value,
 } from "../engine/index.ts";
 import { slot } from "../hooks/index.ts";
@@ -166,6 +167,12 @@ export class MetricsTracker {
 
   /** Adds a batch. */
   add(outputs: Tensor, y: Tensor, weight?: Tensor): void {
+    if (!(outputs instanceof Tensor && y instanceof Tensor))
+      throw badOption(
+        "MetricsTracker",
+        `it was given ${shown(outputs)} and ${shown(y)}`,
+        "give tensors: put(labels)",
+      );
     this.#seen += y.shape[0] ?? 1;
     if (this.#seen > (this.#examples ?? Number.POSITIVE_INFINITY))
       throw new EspalierError(
