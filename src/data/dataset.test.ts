@@ -393,6 +393,11 @@ describe("a recipe", () => {
       0, 2, 4, 6,
     ]);
     expect((await rejection(fromModule(url, { name: "other" }))).code).toBe("DATA_INVALID");
+    const throws = new URL("data:text/javascript,export default () => { throw new Error('no disk'); }");
+    expect(await rejection(fromModule(throws))).toMatchObject({
+      code: "DATA_SOURCE_FAILED",
+      message: expect.stringContaining('its export "default" failed: no disk'),
+    });
     expect((await rejection(fromModule("./data.ts"))).code).toBe("OPTION_INVALID");
     expect((await rejection(fromModule(new URL("./no.ts", import.meta.url)))).code).toBe(
       "DATA_SOURCE_FAILED",

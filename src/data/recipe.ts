@@ -98,18 +98,25 @@ export async function fromModule<T = Example>(
     throw new EspalierError("OPTION_INVALID", `fromModule: ${shown(url)} is no URL of a module`, {
       fix: 'give new URL("./data.ts", import.meta.url)',
     });
+  const failed = (what: string, cause: unknown, fix: string): EspalierError =>
+    cause instanceof EspalierError
+      ? cause
+      : new EspalierError("DATA_SOURCE_FAILED", `${url}${what}: ${messageOf(cause)}`, { fix, cause });
   let exports: Readonly<Record<string, unknown>>;
   try {
     exports = (await import(/* @vite-ignore */ url)) as Readonly<Record<string, unknown>>;
   } catch (cause) {
-    throw new EspalierError("DATA_SOURCE_FAILED", `${url} could not be loaded: ${messageOf(cause)}`, {
-      fix: "make sure that this Node can load the module and all that it imports",
-      cause,
-    });
+    const fix = "make sure that this Node can load the module and all that it imports";
+    throw failed(" could not be loaded", cause, fix);
   }
   // CommonJS exports may be found under `default` only.
   const found = exports[name] ?? (exports.default as Readonly<Record<string, unknown>> | undefined)?.[name];
-  const made: unknown = typeof found === "function" ? await found(options) : found;
+  let made: unknown = found;
+  try {
+    if (typeof found === "function") made = await found(options);
+  } catch (cause) {
+    throw failed(`: its export "${name}" failed`, cause, "see its cause");
+  }
   if (!(made instanceof Dataset))
     throw new EspalierError("DATA_INVALID", `${url}: its export "${name}" gives ${shown(made)}, no dataset`, {
       fix: `export a Dataset, or a function that makes one; it exports ${Object.keys(exports).join(", ") || "nothing"}`,
