@@ -1,4 +1,4 @@
-import { EspalierError, errorText, isPlainObject } from "../core/index.ts";
+import { EspalierError, errorText, isPlainObject, shown } from "../core/index.ts";
 import {
   type Device,
   type DType,
@@ -92,7 +92,7 @@ const onMesh = (tensor: Tensor, { device }: Placement): Tensor =>
 function putOne(name: string, array: unknown, { engine, device }: Placement): Tensor {
   const shaped = isPlainObject(array) && isShaped(array) ? array : { data: array as HostArray };
   if (!ArrayBuffer.isView(shaped.data) && !Array.isArray(shaped.data))
-    throw new EspalierError("DATA_INVALID", `${name} is ${described(array)}, which is no array of examples`, {
+    throw new EspalierError("DATA_INVALID", `${name} is ${shown(array)}, which is no array of examples`, {
       fix: "give a typed array, { data, shape }, nested arrays of numbers, or a tensor",
     });
   const { data, ...how }: ShapedArray = shaped;
@@ -116,9 +116,6 @@ const joined = (path: string, name: string): string => (path === "" ? name : `${
 
 const nameOf = (what: string, path: string): string =>
   [what, path].filter((part) => part).join(" ") || "the array";
-
-const described = (value: unknown): string =>
-  typeof value === "object" && value !== null ? `a ${value.constructor.name}` : String(value);
 
 /** The numbers of arrays of a tree that are on the host, with their paths. Tensors are left out. */
 export function hostNumbers(

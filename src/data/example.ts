@@ -256,7 +256,7 @@ function sameShape(a: Shape, b: Shape): boolean {
 }
 
 /** Refuses numbers that are NaN or infinite, or so large that they are as f32. */
-export function checkFinite(where: string, path: readonly string[], data: ArrayLike<number>): void {
+function checkFinite(where: string, path: readonly string[], data: ArrayLike<number>): void {
   for (let i = 0; i < data.length; i++) {
     const number = Math.fround(data[i] as number);
     if (number - number === 0) continue;

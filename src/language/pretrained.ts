@@ -16,17 +16,16 @@ import {
   didYouMean,
   EspalierError,
   isPlainObject,
-  leavesByPath,
   node,
   shown,
 } from "../core/index.ts";
 import { type Tokenizer, tokenizerFromFile, withName } from "../data/index.ts";
-import { type Device, type EngineChoice, put, type Spec, spec, type Tensor } from "../engine/index.ts";
+import { type Device, type EngineChoice, put, spec, type Tensor } from "../engine/index.ts";
 import {
   type FeedForwardActivation,
   type Model,
   type Params,
-  parameterSpecs,
+  parameterMismatch,
   type Transformer,
   transformer,
 } from "../nn/index.ts";
@@ -414,16 +413,12 @@ function third({ data, shape }: Numbers, part: number): Numbers {
 }
 
 function checkComplete(path: string, model: Model, params: Params<Tensor>): void {
-  const types = (tree: Params<Tensor | Spec>): ReadonlyMap<string, string> =>
-    new Map(Array.from(leavesByPath<Spec>(tree), ([name, { shape }]) => [name, `[${shape.join(", ")}]`]));
-  const found = types(params);
-  const wanted = types(parameterSpecs(model, spec([1, 1], "i32")));
-  for (const name of new Set([...wanted.keys(), ...found.keys()])) {
-    if (found.get(name) === wanted.get(name)) continue;
-    throw new EspalierError(
-      "PRETRAINED_MISMATCH",
-      `${kind}: ${path}: "${name}" is ${found.get(name) ?? "not there"} in the files, and ${wanted.get(name) ?? "not there"} by config.json`,
-      { fix: "take config.json and the weights from one model" },
-    );
-  }
+  const other = parameterMismatch(model, spec([1, 1], "i32"), params);
+  if (!other) return;
+  const { name, found, wanted } = other;
+  throw new EspalierError(
+    "PRETRAINED_MISMATCH",
+    `${kind}: ${path}: "${name}" is ${found} in the files, and ${wanted} by config.json`,
+    { fix: "take config.json and the weights from one model" },
+  );
 }

@@ -68,6 +68,7 @@ export {
   layerPath,
   type ParameterSpec,
   parameter,
+  parameterMismatch,
   parameterSpecs,
 } from "./layer.ts";
 export * from "./losses/index.ts";

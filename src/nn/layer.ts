@@ -4,6 +4,7 @@ import {
   flatten,
   isPlainObject,
   leafPaths,
+  leavesByPath,
   nameWords,
   shown,
 } from "../core/index.ts";
@@ -300,6 +301,29 @@ export function parameterSpecs<X, Y>(model: Model<X, Y>, input: Specs<X>): Param
   } finally {
     describing = outer;
   }
+}
+
+/**
+ * The first parameter by name that is not what a model has for such inputs: its type, and the model's. Undefined where
+ * all fit.
+ *
+ * @example
+ * ```ts
+ * parameterMismatch(dense(2), spec([32, 4]), dense(3).init(0, spec([32, 4]))); // { name: "b", found: "f32[3]", ... }
+ * ```
+ */
+export function parameterMismatch<X>(
+  model: Model<X, unknown>,
+  input: Specs<X>,
+  params: Params<Tensor>,
+): { readonly name: string; readonly found: string; readonly wanted: string } | undefined {
+  const wanted = leavesByPath<Spec>(parameterSpecs(model, input));
+  const there = leavesByPath<Tensor>(params);
+  const textOf = (one: Spec | Tensor | undefined) => (one ? `${one.dtype}[${one.shape}]` : "not there");
+  return [...new Set([...wanted.keys(), ...there.keys()])]
+    .sort()
+    .map((name) => ({ name, found: textOf(there.get(name)), wanted: textOf(wanted.get(name)) }))
+    .find((one) => one.found !== one.wanted);
 }
 
 /** Stands in for missing parameters of a layer, with the names that are there. */

@@ -13,9 +13,8 @@ import { Checkpoint, CheckpointManager, openCheckpoint, storeAt } from "../check
 import {
   EspalierError,
   emitWarning,
-  flatten,
   isPlainObject,
-  leafPaths,
+  leavesByPath,
   type Options,
   option,
   resolveOptions,
@@ -56,7 +55,7 @@ import {
   Tensor,
   type Value,
 } from "../engine/index.ts";
-import { fromRecipe, type Model, type Params, parameterSpecs, type Recipe } from "../nn/index.ts";
+import { fromRecipe, type Model, type Params, parameterMismatch, type Recipe } from "../nn/index.ts";
 import type { Setting, Settings } from "../trainer/index.ts";
 import { joined, zipArrays } from "./examples.ts";
 import { anything } from "./options.ts";
@@ -261,26 +260,18 @@ function checkParams(
   params: Params<Tensor>,
   input: Specs<ExampleTree<Value>>,
 ): void {
-  const [wanted, found] = [leafTypes(parameterSpecs(model, input)), leafTypes(params)];
-  for (const name of [...new Set([...wanted.keys(), ...found.keys()])].sort()) {
-    const [here, there] = [wanted, found].map((types) => {
-      const type = types.get(name);
-      return type ? `${type.dtype}[${type.shape.join(",")}]` : "not there";
-    });
-    if (here === there) continue;
-    throw new EspalierError(
-      "CHECKPOINT_MISMATCH",
-      `${path} is of another model than this ${model.kind}: ${name} is ${there} in the checkpoint and ${here} in the model`,
-      { fix: "give the model that was trained, or leave `model` out where the checkpoint can build it" },
-    );
-  }
+  const other = parameterMismatch(model, input, params);
+  if (!other) return;
+  const { name, found, wanted } = other;
+  throw new EspalierError(
+    "CHECKPOINT_MISMATCH",
+    `${path} is of another model than this ${model.kind}: ${name} is ${found} in the checkpoint and ${wanted} in the model`,
+    { fix: "give the model that was trained, or leave `model` out where the checkpoint can build it" },
+  );
 }
 
-function leafTypes(tree: unknown): ReadonlyMap<string, Tensor | Spec> {
-  const leaves: unknown[] = [];
-  const paths = leafPaths(flatten(tree, leaves));
-  return new Map(paths.map((path, i) => [path, leaves[i] as Tensor | Spec]));
-}
+type LeafTypes = ReadonlyMap<string, Tensor | Spec>;
+const leafTypes = (tree: unknown): LeafTypes => leavesByPath(tree);
 
 /** Inputs as examples without targets. Rows go through the transform. */
 async function examplesOf(inputs: unknown, transform?: Transform): Promise<Dataset<Example>> {
@@ -308,7 +299,7 @@ async function onHost(arrays: unknown): Promise<ArrayTree> {
  * Refuses inputs of other names than in training, those with too few axes to be one input each, `[1, 2]` in place of
  * `[[1, 2]]`, and fractions where there were whole numbers.
  */
-function checkInputs(trained: ReturnType<typeof leafTypes>, arrays: ExampleArrayTree): void {
+function checkInputs(trained: LeafTypes, arrays: ExampleArrayTree): void {
   const given = new Map<string, ExampleArray>();
   zipArrays([arrays], ([array], path) => given.set(path, array));
   const text = (types: ReadonlyMap<string, { readonly shape: Shape }>) =>

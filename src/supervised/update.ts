@@ -247,7 +247,7 @@ function updateGradients(
     const [values, grads, after] =
       loops && count > 1 ? looped(one, count, initial, carry) : unrolled(one, count, carry);
     carry = after;
-    return totals ? [values, grads] : scaled([values, grads], size / rows);
+    return [totals ? values : treeMap((value: Value) => value.mul(size / rows), values), grads];
   });
   return [...sums.reduce(added), carry];
 }
@@ -262,10 +262,6 @@ const sharesOf = (counts: Values, totals: Values): Values =>
   );
 
 const added = (a: Gradients, b: Gradients): Gradients => treeMap((x: Value, y: Value) => x.add(y), a, b);
-const scaled = ([values, grads]: Gradients, by: number): Gradients => [
-  treeMap((value: Value) => value.mul(by), values),
-  grads,
-];
 
 /**
  * Inside a program: the gradient of a batch from those of its micro-batches, each by its share of what the batch counts.

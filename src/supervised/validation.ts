@@ -1,5 +1,5 @@
 import { EspalierError, treeMap } from "../core/index.ts";
-import { np, read, type Tensor, type Value } from "../engine/index.ts";
+import { type HostArray, np, read, type Tensor, type Value } from "../engine/index.ts";
 import { compileUpdate, repeat } from "../learner/index.ts";
 import type { Examples } from "./examples.ts";
 import type { SupervisedObjective } from "./objective.ts";
@@ -97,7 +97,7 @@ async function meansOf(
     const [rows, weights] = await Promise.all([read(values), read(counts)]);
     for (const [name, numbers] of Object.entries(rows))
       for (let i = 0; i < count; i++) {
-        const own = mapValues(weights, (all) => all[i] as number);
+        const own = treeMap((all: HostArray) => all[i] as number, weights);
         // The sum of several losses is taken below, from each one's mean.
         const byExamples = !counted || (name === "loss" && objective.sum);
         const weight = byExamples ? size : Number(objective.factors(own, size).value(name));
@@ -105,15 +105,10 @@ async function meansOf(
         totals[name] = (totals[name] ?? 0) + weight;
       }
   }
-  const means = mapValues(sums, (sum, name) => sum / (totals[name] || 1));
+  const means: Record<string, number> = {};
+  for (const [name, sum] of Object.entries(sums)) means[name] = sum / (totals[name] || 1);
   return counted && objective.sum ? { ...means, loss: objective.sum(means, ramps) } : means;
 }
-
-const mapValues = <A, B>(
-  of: Readonly<Record<string, A>>,
-  by: (value: A, name: string) => B,
-): Readonly<Record<string, B>> =>
-  Object.fromEntries(Object.entries(of).map(([name, value]) => [name, by(value, name)]));
 
 type ValidationInputs = {
   readonly data: Rows;

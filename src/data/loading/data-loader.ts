@@ -107,7 +107,6 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
   /** The batches of an epoch: full ones, then the smaller one. None for a stream. */
   readonly groups: readonly BatchGroup[];
   readonly #settings: ReturnType<typeof settingsOf>;
-  readonly #threads: number;
   /** The key, the orders, the epoch and the position. */
   readonly #loader: Loader;
   #bookmark: Bookmark | undefined;
@@ -133,7 +132,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   constructor(data: Dataset<Example>, config: DataLoaderConfig) {
     const settings = settingsOf(config);
-    const { batchSize, shuffle, key, seed, lastBatch, workers, rank } = settings;
+    const { batchSize, shuffle, key, seed, lastBatch, rank } = settings;
     const stream = data.length === undefined;
     if (stream && shuffle)
       throw badOption(
@@ -144,7 +143,6 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     this.data = data;
     this.config = config;
     this.#settings = settings;
-    this.#threads = workers;
     this.#loader = new Loader({
       length: data.length ?? endless,
       batchSize,
@@ -280,7 +278,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
 
   /** Has `count` batches made ahead of what was taken, beside those that always are. Failures show in `peek`. */
   request(count: number): void {
-    const wanted = count + this.#settings.prefetch * Math.max(this.#threads, 1);
+    const wanted = count + this.#settings.prefetch * Math.max(this.#settings.workers, 1);
     while (this.#queue.length < wanted) {
       const last = this.#queue.at(-1)?.made;
       if (last && isEnd(last)) return;
@@ -309,7 +307,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
       const { position: number, from } = this.#ahead ?? { position: 0, from: this.#bookmark };
       this.#ahead = { epoch, position: number + 1, from };
       const { batchSize: size, lastBatch, rank = { index: 0, count: 1 } } = this.#settings;
-      const others = Math.max(0, this.#threads - 1);
+      const others = Math.max(0, this.#settings.workers - 1);
       const begins = number <= others;
       const place = begins ? { open: { from }, before: number } : { before: others };
       return { epoch, request: { pass, size, rank, keepRest: lastBatch === "keep", ...place } };
@@ -319,7 +317,7 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     const end = position + rows.length;
     this.#ahead = end >= this.#loader.used ? { epoch: epoch + 1, position: 0 } : { epoch, position: end };
     // A message to a thread would take all of the order along.
-    return { epoch, request: { pass, rows: this.#threads === 0 ? rows : rows.slice() } };
+    return { epoch, request: { pass, rows: this.#settings.workers === 0 ? rows : rows.slice() } };
   }
 
   #pass(epoch: number): Pass {
@@ -334,8 +332,8 @@ export class DataLoader implements Stateful, AsyncIterable<LoadedBatch> {
     const used = this.#settings.reuse
       ? (this.#used.shift() ?? []).filter(({ byteLength }) => byteLength > 0)
       : undefined;
-    if (this.#threads > 0) {
-      this.#workers ??= new LoaderWorkers(this.data, this.#threads, skip);
+    if (this.#settings.workers > 0) {
+      this.#workers ??= new LoaderWorkers(this.data, this.#settings.workers, skip);
       return this.#workers.at(turn).make(request, used ?? []);
     }
     this.#maker ??= new BatchMaker(this.data, skip);
