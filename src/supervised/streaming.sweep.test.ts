@@ -193,6 +193,20 @@ describe("streamed data", () => {
     expect(counters.updates).toBe(6);
     expect(found).toHaveProperty("accuracy");
     const learned = transform.getState();
+    // The first example is looked at by the task alone where the loss does not follow from it.
+    let opened = 0;
+    const counted = asStream(fromArrays(arrays)).filter(() => true);
+    const stream = new Dataset({
+      name: "stream",
+      open: (pass, from) => {
+        opened++;
+        return counted.open(pass, from);
+      },
+    });
+    const known = { engine: "wasm", model: nn.dense(1), loss: nn.mse } as const;
+    const trainingConfig = { epochs: 2, batchSize: 8, handleSignals: false };
+    await supervisedTrainer({ ...known, trainingConfig, warn: () => {} }).train({ trainData: stream });
+    expect(opened).toBe(4); // The task, two epochs, and the next one ahead of time.
     expect(await trainer.state()).toMatchObject({ transform: learned });
     expect(await trainer.test({ data: validation })).toEqual(found);
     await trainer.train({ trainData: validation });

@@ -15,7 +15,7 @@ import {
   type Options,
   option,
 } from "../core/index.ts";
-import { type ArrayTree, Dataset, type Transform } from "../data/index.ts";
+import { Dataset, type Transform } from "../data/index.ts";
 import type { Value } from "../engine/index.ts";
 import type { Slot } from "../hooks/index.ts";
 import type { MonitorOptions } from "../learner/index.ts";
@@ -212,11 +212,11 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
     const { hooks: all, monitor } = given
       ? { hooks: given, monitor: options.monitor }
       : withAutomatic(hooks, options, progress ?? logger === undefined, tables);
-    const taskOf = ({ data, validation, targets }: RunData) =>
+    const taskOf = ({ data, validation }: RunData, found: LossStrategy | undefined) =>
       supervisedTask<X, Y, O>({
         ...commonOptions(options),
         ...taskFields(config),
-        ...lossParts(options, strategy, targets),
+        ...lossParts(options, found),
         transform,
         monitor,
         data,
@@ -238,7 +238,10 @@ export function supervisedTrainer<X = Value, Y = Value, O = Value>(
       ...(clock && { clock }),
       ...(warn && { warn }),
     });
-    return after(after(runData(inputs, transform, config.batchSize), taskOf), optionsOf);
+    const task = after(runData(inputs, transform), (run) =>
+      after(strategy || options.loss ? strategy : kindOf(run.data, config), (found) => taskOf(run, found)),
+    );
+    return after(task, optionsOf);
   };
   /** At once where the data is arrays, so that the run can be stopped from then on. */
   const start = (inputs: TrainInputs, given?: readonly TrainerHook[]): Begun | Promise<Begun> =>
@@ -372,28 +375,18 @@ function loggerIn(directory: string, console: boolean): Logger {
   return new Logger({ sinks: console ? [consoleSink(), ...files] : files });
 }
 
-/** The data of a run as examples, and the targets, which may decide the loss. */
-interface RunData extends Pick<AnyOptions, "data" | "validation"> {
-  readonly targets: ArrayTree | undefined;
-}
+/** The data of a run as examples. */
+type RunData = Pick<AnyOptions, "data" | "validation">;
 
 function runData(
   { trainData, valData }: TrainInputs,
   transform: Transform<unknown> | undefined,
-  batchSize: number,
 ): RunData | Promise<RunData> {
   const unfitted = transform && !transform.fitted && trainData instanceof Dataset;
-  return after(unfitted ? transform.fit(trainData) : undefined, () => {
-    const data = examplesOf(trainData, transform);
-    const validation = valData && examplesOf(valData, transform);
-    const what = "supervisedTrainer";
-    const known = isStreamed(data) ? sampleOf(what, loading(what, data, { batchSize })) : data;
-    return after<{ readonly y?: ArrayTree } | undefined, RunData>(known, (first) => ({
-      data,
-      validation,
-      targets: first?.y,
-    }));
-  });
+  return after(unfitted ? transform.fit(trainData) : undefined, () => ({
+    data: examplesOf(trainData, transform),
+    validation: valData && examplesOf(valData, transform),
+  }));
 }
 
 /**
@@ -411,13 +404,20 @@ function examplesOf(
   });
 }
 
-/** The caller's loss and metrics; otherwise those of the kind of task, which the targets decide by default. */
+/** The kind of task by the targets of its data, or of its first example. */
+function kindOf(data: RunData["data"], config: SupervisedConfig): LossStrategy | Promise<LossStrategy> {
+  const what = "supervisedTrainer";
+  const known = isStreamed(data) ? sampleOf(what, loading(what, data, config)) : data;
+  return after<Partial<SupervisedData> | undefined, LossStrategy>(known, (first) =>
+    fallbackStrategy(first?.y),
+  );
+}
+
+/** The caller's loss and metrics; otherwise those of the kind of task. */
 function lossParts<X, Y, O>(
   { loss, metrics }: SupervisedTrainerOptions<X, Y, O>,
-  strategy: LossStrategy | undefined,
-  targets: ArrayTree | undefined,
+  found: LossStrategy | undefined,
 ) {
-  const found = strategy ?? (loss ? undefined : fallbackStrategy(targets));
   const parts = {
     ...(found?.targets && { targets: found.targets }),
     loss: loss ?? found?.loss,
