@@ -74,10 +74,12 @@ export interface HookSettings<C extends HookContext = HookContext> {
   /** Milliseconds that a call may take; a warning names a longer one. */
   readonly timeBudget?: number;
   /**
-   * Called where the hook has no handler, at the end of each step of its host: the trainer's is `onBatchEnd`, or
-   * `onEpochEnd` where the schedule waits for epochs.
+   * Called at the end of each step of its host, where the hook has no handler for that: the trainer's is `onBatchEnd`,
+   * or `onEpochEnd` where the schedule waits for epochs.
    */
   run?(context: C): unknown;
+  /** Another event at which `run` is called. */
+  readonly runEvent?: string | undefined;
   /**
    * Saved and restored under the hook's name: an object with `getState` and `setState`, or a plain object such as
    * `{ runs: 0 }`, which is saved as it is and filled in place when the run is resumed.

@@ -38,6 +38,7 @@ const settings = {
   ranks: option.oneOf(["main", "all"], {}),
   background: option.made('{ reads: ["params"] }', (value) => reads.accepts(Object(value).reads), {}),
   timeBudget: option.number({ above: 0, infinite: true }),
+  runEvent: option.text({}),
   onRegister: aFunction,
   onUnregister: aFunction,
   children: listOf("hooks", (each) => typeof each === "object"),
@@ -69,17 +70,13 @@ export function handlersOf(
         throw invalid(hook, `its ${key} is a ${typeof value}`, `make ${key} a function of the context`);
       handlers.set(key, value as Handler);
     } else if (/^on[A-Z]/.test(key) && !settingsLikeEvents.has(key)) {
-      throw new EspalierError(
-        "HOOK_HANDLER_UNKNOWN",
-        `hook "${hook.name}" handles "${key}", which is no event${didYouMean(key, events)}`,
-        { fix: `the events are ${events.join(", ")}` },
-      );
+      throw unknownEvent(hook, key, events);
     }
   }
   checkSettings(hook, keys);
-  if (handlers.size > 0 || (hook.children ?? []).length > 0) return handlers;
   const given = `a handler: ${events.join(", ")}`;
-  if (typeof hook.run !== "function")
+  if (typeof hook.run !== "function") {
+    if (handlers.size > 0 || (hook.children ?? []).length > 0) return handlers;
     throw invalid(
       hook,
       "it handles no event",
@@ -87,15 +84,25 @@ export function handlersOf(
         ? `give it ${given}`
         : `give it run(context), called in ${stepEvent}, or ${given}`,
     );
-  const event = runEventOf(hook.schedule, events, stepEvent);
+  }
+  const event = hook.runEvent ?? runEventOf(hook.schedule, events, stepEvent);
   if (event === undefined)
     throw invalid(
       hook,
       "it has run, and no event of this host is the end of a step",
       `say in which event it runs, as in periodicHook({ on: "${events[0]}", ... }), or write ${given}`,
     );
-  return new Map([[event, hook.run as Handler]]);
+  if (!events.includes(event)) throw unknownEvent(hook, event, events);
+  if (!handlers.has(event)) handlers.set(event, hook.run as Handler);
+  return handlers;
 }
+
+const unknownEvent = ({ name }: HookSettings, event: string, events: readonly string[]): EspalierError =>
+  new EspalierError(
+    "HOOK_HANDLER_UNKNOWN",
+    `hook "${name}" handles "${event}", which is no event${didYouMean(event, events)}`,
+    { fix: `the events are ${events.join(", ")}` },
+  );
 
 /** Epochs are over at the end of an epoch; everything else that is counted moves at the end of a step. */
 function runEventOf(

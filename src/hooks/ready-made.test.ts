@@ -265,10 +265,12 @@ describe("a hook with shouldRun and run", () => {
     ]);
   });
 
-  it("keeps to the handlers that it has beside run", () => {
+  it("has run called beside its handlers, but for one of the same event", () => {
     const hook = { name: "both", run: () => ({ ran: true }), onEpochEnd: () => ({ ended: true }) };
     const { at } = testHost().register(hook);
-    expect([at("onBatchEnd"), at("onEpochEnd")]).toEqual([undefined, { ended: true }]);
+    expect([at("onBatchEnd"), at("onEpochEnd")]).toEqual([{ ran: true }, { ended: true }]);
+    const other = testHost().register({ ...hook, runEvent: "onEpochEnd" });
+    expect([other.at("onBatchEnd"), other.at("onEpochEnd")]).toEqual([undefined, { ended: true }]);
   });
 });
 

@@ -35,12 +35,12 @@ export type PeriodicOptions = Period & {
 export abstract class PeriodicHook<C extends HookContext = HookContext> implements HookSettings<C> {
   readonly name: string;
   readonly schedule: Schedule;
+  readonly runEvent: string | undefined;
 
   constructor(options: PeriodicOptions) {
     this.name = options.name ?? new.target.name;
     this.schedule = scheduleOf(options);
-    if (options.on !== undefined)
-      Object.defineProperty(this, options.on, { value: (context: C) => this.run(context), enumerable: true });
+    this.runEvent = options.on;
   }
 
   /** True where the schedule is due. An override is a predicate on top of it: the schedule counts either way. */
@@ -86,8 +86,9 @@ export function periodicHook(options: PeriodicHookOptions<EventTable>): HookSett
       return schedule.due(context) && (shouldRun === undefined || shouldRun.call(hook, context));
     },
     run: (context) => run.call(hook, context),
+    runEvent: on,
   };
-  return on === undefined ? hook : Object.assign(hook, { [on]: hook.run });
+  return hook;
 }
 
 const scheduleOf = (period: Period): Schedule =>
