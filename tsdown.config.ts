@@ -16,6 +16,7 @@ const threads = [
   "./dist/rl/evaluation/thread-main.js",
   "./dist/language/reward-thread.js",
   "./dist/rollout/process-main.js",
+  "./dist/rollout/trainer-watch.js",
 ];
 
 export default defineConfig({

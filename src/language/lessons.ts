@@ -238,8 +238,7 @@ export async function drawProblems(
   const problems: TextProblem[] = [];
   const drawOne = async (): Promise<TextProblem> => {
     try {
-      const made = lesson.problem(random);
-      return made instanceof Promise ? await inTime(made, timeout, signal) : made;
+      return await inTime(lesson.problem(random), timeout, signal);
     } catch (cause) {
       signal?.throwIfAborted();
       if (cause instanceof Late) {

@@ -139,6 +139,8 @@ export function transportConformance(
         { id: -1, arrays: {} },
         { id: 0.5, arrays: {} },
         { id: 2, arrays: { w: { data: new Float32Array(5), shape: [2, 3] } } },
+        JSON.parse('{ "id": 2 }'),
+        JSON.parse('{ "id": 2, "arrays": { "w": [1, 2] } }'),
       ])
         await expect(transport.publish(wrong)).rejects.toMatchObject({ code: "WEIGHTS_INVALID" });
       expect(await receiveUntil(link, 1)).toEqual([1]);

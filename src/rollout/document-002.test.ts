@@ -345,6 +345,7 @@ describe("Advanced usage", () => {
     expect(at(filed, "metrics-25/reward")).toEqual([25, 50, 75, 100]);
     expect(worker.unregisterHook(composite)).toBe(true);
     expect(worker.getHooks()).toHaveLength(2);
+    worker.registerHook(new CompositeHook([new LoggingHook({ frequency: 50 })]));
     await worker.close();
     expect(() => new CompositeHook([])).toThrowError(/HOOK_INVALID/);
   });

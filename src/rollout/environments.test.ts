@@ -184,6 +184,7 @@ describe("environmentRollouts", () => {
     expect(await evaluate("far", 0)).toEqual(scores);
     await expect(roll(generator, 0, "nowhere")).rejects.toMatchObject({ code: "LESSON_UNKNOWN" });
     expect(codeOf(() => ready("GridWorld-v0", small, { lessons: ["nowhere"] }))).toBe("LESSON_UNKNOWN");
+    expect(codeOf(() => ready("GridWorld-v0", small, { lessons: ["far", "far"] }))).toBe("OPTION_INVALID");
   });
 
   it("never takes actions that a mask forbids, and gives the masks to training", async () => {

@@ -35,6 +35,7 @@ import { adam, chain, clipByGlobalNorm } from "../optim/index.ts";
 import {
   advantages,
   Columns,
+  checkedLessons,
   checkMade,
   checkSource,
   type Environment,
@@ -107,7 +108,7 @@ const table = {
 export function environmentRollouts(options: Options<typeof table>): RolloutGenerator {
   const { env, count, steps, engine, ...settings } = resolveOptions(kind, options, table);
   const { policy, name, lessons: known = [name] } = describe(kind, { env, ...settings });
-  const lessons = settings.lessons ?? known;
+  const lessons = checkedLessons(kind, settings.lessons ?? known);
   const indexOf = (lesson: string): number => lessonOf(kind, { name, lessons: known }, lesson);
   for (const lesson of lessons) indexOf(lesson);
   const where = { ...(engine !== undefined && { engine }) };

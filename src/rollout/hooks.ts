@@ -309,12 +309,9 @@ export class CompositeHook<C extends HookContext = HookContext> implements HookS
 
   constructor(hooks: readonly HookSettings<C>[], options: { readonly name?: string } = {}) {
     checkNames("CompositeHook", options, ["name"]);
-    this.name =
-      options.name ??
-      [hooks ?? []]
-        .flat()
-        .map(({ name }) => name)
-        .join(" + ");
+    const names = [hooks ?? []].flat().map(({ name }) => name);
+    // The hook in it has its own name already.
+    this.name = options.name ?? (names.length === 1 ? `composite of ${names[0]}` : names.join(" + "));
     this.children = compositeHook({ name: this.name, hooks }).children;
   }
 }

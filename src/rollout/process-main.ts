@@ -5,14 +5,17 @@
  *       "start"            imports the module, makes the worker with a link, and runs it
  *       "weights"          the link's receive reads them from shared memory
  *       "accepted"         the link's send resolves
- *       the channel ends   the trainer has closed or died: the link is closed, the worker is interrupted, it exits
+ *       the channel ends   the trainer has closed or died: the link is closed, the worker is interrupted, it exits;
+ *                          where it does not yield, trainer-watch.ts ends it
  *       SIGTERM            the worker is interrupted, and replaced by the trainer if that goes on
  */
 import { EspalierError, node } from "../core/index.ts";
+import { startThread } from "../engine/index.ts";
 import type { ToTrainer, ToWorker } from "./processes.ts";
 import type { WorkerLink } from "./rollout.ts";
 import { readSharedWeights, removeDirectory, type SharedWeights } from "./shared-weights.ts";
-import { LinkCalls, Newest, transportClosed } from "./transport.ts";
+import type { TrainerWatchData } from "./trainer-watch.ts";
+import { LinkCalls, Newest } from "./transport.ts";
 import type { RolloutWorker } from "./worker.ts";
 
 /** Milliseconds for a worker to end in, once its trainer is gone or it was told to. Then it is ended. */
@@ -20,6 +23,8 @@ export const patience = 10_000;
 
 /** The work of a worker process. The process ends with it. */
 export async function runWorkerProcess(): Promise<void> {
+  const watched: TrainerWatchData = { trainer: process.ppid, patience };
+  startThread("rollout/trainer-watch", { name: "espalier-trainer-watch", data: watched });
   const interrupted = new AbortController();
   const link = processLink();
   let state: "running" | "terminated" | "orphaned" = "running";
@@ -86,8 +91,15 @@ function processLink() {
   const sent = new Map<number, () => void>();
   let received = 0;
   let sends = 0;
-  const tell = (message: ToTrainer, failed?: (error: Error) => void): void =>
-    void process.send?.(message, undefined, undefined, (error) => error && failed?.(transportClosed()));
+  const lost = (): void => {
+    const file = newest.current?.file;
+    newest.close();
+    calls.close();
+    if (file !== undefined) removeDirectory(node.path.dirname(file));
+  };
+  /** A message fails where the trainer is gone, which may be known here before the channel says so. */
+  const tell = (message: ToTrainer): void =>
+    void process.send?.(message, undefined, undefined, (error) => error && lost());
   const link: WorkerLink = {
     receive: ({ wait = false, signal } = {}) =>
       calls.during(signal, async (signal) => {
@@ -108,7 +120,7 @@ function processLink() {
           await new Promise<void>((resolve, reject) => {
             sent.set(n, resolve);
             signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-            tell({ kind: "rollout", n, rollout }, reject);
+            tell({ kind: "rollout", n, rollout });
           });
         } catch (error) {
           tell({ kind: "cancel", n });
@@ -125,11 +137,6 @@ function processLink() {
       if (message.kind === "weights") newest.set(message.weights);
       else sent.get(message.n)?.();
     },
-    lost: (): void => {
-      const file = newest.current?.file;
-      newest.close();
-      calls.close();
-      if (file !== undefined) removeDirectory(node.path.dirname(file));
-    },
+    lost,
   };
 }

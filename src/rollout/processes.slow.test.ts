@@ -162,10 +162,10 @@ describe("worker processes", () => {
     expect(await next).toEqual(weights(3));
   });
 
-  it("end by SIGTERM, and by themselves when the trainer was killed; nothing is left of them", async () => {
+  /** A trainer that can be killed, and what it says. */
+  const killable = (...args: readonly string[]) => {
     const program = fileURLToPath(new URL("./killed-trainer.test-support.ts", import.meta.url));
-    const trainer = spawn(process.execPath, ["--import", "tsx", program]);
-    const pid = trainer.pid as number;
+    const trainer = spawn(process.execPath, ["--import", "tsx", program, ...args]);
     const said: string[] = [];
     const until = async (words: string): Promise<string> => {
       for (;;) {
@@ -177,6 +177,11 @@ describe("worker processes", () => {
     for (const stream of [trainer.stdout, trainer.stderr])
       createInterface({ input: stream }).on("line", (line) => said.push(line));
     const pidOf = async (name: string): Promise<number> => Number((await until(`${name} `)).split(" ")[1]);
+    return { trainer, pid: trainer.pid as number, until, pidOf };
+  };
+
+  it("end by SIGTERM, and by themselves when the trainer was killed; nothing is left of them", async () => {
+    const { trainer, pid, until, pidOf } = killable();
     const first = await pidOf("worker-0.1");
     await until("[worker-0.1] has weights 5");
     process.kill(first, "SIGTERM");
@@ -187,6 +192,18 @@ describe("worker processes", () => {
     const workers = [first, await pidOf("worker-1.2"), await pidOf("worker-0.3")];
     trainer.kill("SIGKILL");
     while (workers.some(isAlive) || directories(pid).length > 0) await sleep(10);
+  });
+
+  it.each(["for a second", "for ever"])("end after a killed trainer where they block %s", async (time) => {
+    const { trainer, pid, until, pidOf } = killable("blocking", time);
+    const workers = [await pidOf("worker-0.1"), await pidOf("worker-1.2")];
+    await until("[worker-0.1] blocks");
+    await until("[worker-1.2] blocks");
+    trainer.kill("SIGKILL");
+    while (workers.some(isAlive)) await sleep(10);
+    // Those that were killed leave the files to the next trainer.
+    if (time === "for ever") for (const directory of directories(pid)) rmSync(directory, { recursive: true });
+    expect(directories(pid)).toEqual([]);
   });
 
   it("do not keep a program alive that is done and has not closed them, and end with it", async () => {

@@ -62,7 +62,11 @@ export const rolloutTaskRows = {
     {},
   ),
   /** Brings rollouts of workers elsewhere, while training goes on. */
-  transport: option.object<Transport>("a transport: workerProcesses({ module, count: 2 })", ["take"], {}),
+  transport: option.object<Transport>(
+    "a transport: workerProcesses({ module, count: 2 })",
+    ["publish", "take", "close"],
+    {},
+  ),
   /** Rollouts of an epoch. With a transport: the fewest, and as many as the updates need. Default: 1. */
   rollouts: option.integer({ min: 1, default: 1 }),
   /** Units in a batch. */

@@ -7,7 +7,7 @@
  * Worker processes (processes.ts) put pipes and shared files between these and their links.
  */
 import { EspalierError, nextTurn, type Options, option, resolveOptions } from "../core/index.ts";
-import type { Rollout, Transport, TransportStats, Weights, WorkerLink } from "./rollout.ts";
+import type { Rollout, ShapedArray, Transport, TransportStats, Weights, WorkerLink } from "./rollout.ts";
 
 interface Waiting {
   readonly signal?: AbortSignal | undefined;
@@ -141,17 +141,20 @@ export const workersEnded = (): EspalierError =>
   });
 
 /** Refuses weights without an id, and arrays that are not as long as their shape says. */
-export function checkWeights({ id, arrays }: Weights): void {
+export function checkWeights(weights: Weights): void {
+  const { id, arrays } = (weights ?? {}) as Partial<Weights>;
   const refuse = (what: string): EspalierError =>
     new EspalierError("WEIGHTS_INVALID", `weights cannot be published: ${what}`, {
       fix: "give { id: updates of the trainer, arrays: { name: { data, shape } } }",
     });
-  if (!Number.isSafeInteger(id) || id < 0)
+  if (!Number.isSafeInteger(id) || Number(id) < 0)
     throw refuse(`their id is ${String(id)}, not a whole number from 0 on`);
-  for (const [name, { data, shape }] of Object.entries(arrays)) {
-    const size = shape.reduce((product, n) => product * n, 1);
-    if (data.length !== size)
-      throw refuse(`"${name}" has ${data.length} numbers, and its shape [${shape}] takes ${size}`);
+  if (!arrays) throw refuse("there are no arrays");
+  for (const [name, array] of Object.entries(arrays)) {
+    const { data, shape } = (array ?? {}) as Partial<ShapedArray>;
+    const size = shape?.reduce((product, n) => product * n, 1);
+    if (!ArrayBuffer.isView(data) || data.length !== size)
+      throw refuse(`"${name}" has ${data?.length} numbers, and its shape [${shape}] takes ${size}`);
   }
 }
 

@@ -218,6 +218,32 @@ describe("a rollout worker", () => {
     expect(heard.at(-1)).toBe("onWorkerEnd 1");
   });
 
+  it("that is closed in the middle of a step makes no other, and what fails in that one is only said", async () => {
+    const heard: string[] = [];
+    const { worker } = await startWorker({
+      hooks: [listening(heard), { name: "closing", onStep: ({ worker }) => worker.close() }],
+    });
+    expect(await worker.run({ steps: 5 })).toEqual({
+      outcome: "stopped",
+      reason: "the worker was closed",
+      steps: 1,
+    });
+    expect(heard.filter((each) => each.startsWith("onWorkerEnd"))).toEqual(["onWorkerEnd 1"]);
+    expect(await codeOf(worker.step())).toBe("WORKER_ENDED");
+
+    let closed = false;
+    const generator = {
+      ...largestGenerator({ failing: () => closed }),
+      close: () => {
+        closed = true;
+      },
+    };
+    const hooks: WorkerHook[] = [{ name: "closing", onLessonStart: ({ worker }) => worker.close() }];
+    const failing = await startWorker({ generator, hooks });
+    expect(await failing.worker.run()).toMatchObject({ outcome: "stopped", steps: 0 });
+    expect(failing.warnings).toEqual([expect.stringContaining("the dice are lost")]);
+  });
+
   it.each<[string, Partial<ConstructorParameters<typeof RolloutWorker>[0]>, string]>([
     ["a generator", { generator: largestGenerator({ failing: () => true }) }, "the dice are lost"],
     [
@@ -277,6 +303,12 @@ describe("a rollout worker", () => {
     expect(make({ microEvalFrequency: 0 })).toThrowError(/microEvalFrequency is 0/);
     expect(() => new RolloutWorker({ generator })).toThrowError(/transport/);
     expect(make({ curriculum: lessonCurriculum({ lessons: [{ name: "fore" }] }) })).toThrowError(/four/);
+    for (const shares of [[Number.NaN, 1], [1], [0, 0], [10, 10], [-1, 2]]) {
+      const curriculum = lessonCurriculum({ lessons: [{ name: "pair" }, { name: "four" }] });
+      curriculum.shares = () => Float32Array.from(shares);
+      const { worker } = await startWorker({ curriculum });
+      expect(await codeOf(worker.step())).toBe("CURRICULUM_INVALID");
+    }
     const needing = await startWorker({
       hooks: [{ name: "needing", needs: [latestMetrics], run: () => {} }],
     });

@@ -44,7 +44,7 @@ import {
 } from "../hooks/index.ts";
 import { abortSignal } from "../language/index.ts";
 import { Logger } from "../metrics/index.ts";
-import type { Curriculum } from "../rl/index.ts";
+import { type Curriculum, curriculumRow } from "../rl/index.ts";
 import { advanceCounters, type Counters, noCounters, timeless } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import { Ending, type Outcome } from "../trainer/index.ts";
@@ -126,7 +126,7 @@ export const optionTable = {
   /** Unique among the workers of a run: ids of rollouts and random numbers follow from it. Default: "worker-0". */
   name: option.text({ default: "worker-0" }),
   /** Chooses lessons. Default: all lessons of the generator alike. */
-  curriculum: option.object<Curriculum>("a curriculum: lessonCurriculum({ ... })", ["shares", "trained"], {}),
+  curriculum: curriculumRow,
   hooks: option.list<WorkerHook>("a list of hooks", {}),
   /** Takes what the worker and its hooks log, and is closed with the worker: one for each. Default: writes nowhere. */
   tracker: option.object<Logger>("a Logger", ["log", "as"], {}),
@@ -309,7 +309,8 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
     const { steps = Infinity, signal } = resolveOptions("RolloutWorker.run", options, runTable);
     const release = this.#follow(signal);
     try {
-      for (let made = 0; made < steps; made++) if ((await this.step()) === undefined) break;
+      // It may have been closed in the middle of the step.
+      for (let made = 0; made < steps; made++) if ((await this.step()) === undefined || this.#closed) break;
       await this.close();
     } finally {
       release();
@@ -341,15 +342,14 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
         this.#progress.startClock();
         await this.#emit("onWorkerStart");
       }
-      const rollout = this.#ending.asked ? undefined : await this.#step();
-      this.#state = "idle";
-      return rollout;
+      return this.#ending.asked ? undefined : await this.#step();
     } catch (error) {
       const { signal, outcome } = this.#ending;
-      if (signal.aborted && outcome === "interrupted") {
-        this.#state = "idle";
+      if (this.#closed || (signal.aborted && outcome === "interrupted")) {
         if (!isAbort(error, signal.reason))
-          this.#warn(`while it was being interrupted, this failed: ${String(error)}`);
+          this.#warn(
+            `while it was being ${this.#closed ? "closed" : "interrupted"}, this failed: ${String(error)}`,
+          );
         return undefined;
       }
       await this.#failed(error);
@@ -357,11 +357,13 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
       throw error;
     } finally {
       release();
+      if (this.#state === "stepping") this.#state = "idle";
     }
   }
 
   /** Ends the worker: `onWorkerEnd`, then hooks, generator, tracker and its link are closed. The transport stays open. */
   close(): Promise<void> {
+    if (this.#state === "stepping") this.#ending.stop("the worker was closed");
     this.#closed ??= this.#close();
     return this.#closed;
   }
@@ -477,6 +479,11 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   #drawLesson(key: Uint32Array, failed: ReadonlySet<string>): string | undefined {
     const { lessons } = this.curriculum;
     const all = Array.from(this.curriculum.shares());
+    const sum = all.reduce((sum, share) => sum + (share >= 0 ? share : Number.NaN), 0);
+    if (all.length !== lessons.length || !(Math.abs(sum - 1) < 1e-3))
+      throw new EspalierError("CURRICULUM_INVALID", `the shares of ${lessons.length} lessons are [${all}]`, {
+        fix: "let shares() of the curriculum give one probability for each lesson, which sum to 1",
+      });
     const shares = all.map((share, i) => (failed.has(lessons[i] as string) ? 0 : share));
     const draw = hostRandom.hostUniform(failed.size > 0 ? hostRandom.hostFoldIn(key, failed.size) : key, 1);
     let left = draw[0] as number;

@@ -27,5 +27,18 @@ export const waiting = ({ link }: WorkerStart) => ({
   },
 });
 
+/** Neither yields nor hears of anything once it has weights: for a second, and sends a rollout then, or for ever. */
+export const blocking = ({ name, link, options }: WorkerStart) => ({
+  run: async () => {
+    await link.receive({ wait: true });
+    process.stdout.write("blocks\n");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, options === "for ever" ? undefined : 1000);
+    await link.send({
+      ...{ id: `${name}/1`, worker: name, weightId: 5, lesson: "", arrays: {} },
+      ...{ episodes: 1, return: 0, positive: 0 },
+    });
+  },
+});
+
 /** The URL of this file. */
 export const workersModule = import.meta.url;
