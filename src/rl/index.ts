@@ -89,7 +89,13 @@ export { tdLoss } from "./losses/td.ts";
 export { Columns } from "./on-policy/layout.ts";
 export { type OnPolicyOptions, policyFor } from "./on-policy/options.ts";
 export { type OnPolicyTask, onPolicyTask } from "./on-policy/task.ts";
-export { curriculum as curriculumRow, orRamp, policy as policyRow, positive } from "./option-rows.ts";
+export {
+  curriculum as curriculumRow,
+  orRamp,
+  params as paramsRow,
+  policy as policyRow,
+  positive,
+} from "./option-rows.ts";
 export { buildPolicy, loadPolicy } from "./policies/build.ts";
 export {
   categorical,

@@ -332,6 +332,14 @@ describe("policyTask", () => {
     expect(codeOf(() => policyTask({ env: "CartPole-v2" }))).toBe("ENVIRONMENT_UNKNOWN");
     const misspelt = { env: "CartPole-v1", transport: inProcessTransport(), monitor: { gradient: true } };
     expect(codeOf(() => policyTask(misspelt))).toBe("OPTION_UNKNOWN");
+    const env = "CartPole-v1";
+    for (const wrong of [
+      { params: JSON.parse('{ "w": 5 }') },
+      { transport: { ...JSON.parse("{}"), take() {} } },
+    ])
+      expect(codeOf(() => policyTask({ env, transport: inProcessTransport(), ...wrong }))).toBe(
+        "OPTION_INVALID",
+      );
     const nothing = (): Environment => JSON.parse("null");
     expect(codeOf(() => environmentRollouts({ env: nothing }))).toBe("ENVIRONMENT_INVALID");
     expect(codeOf(() => environmentRollouts({ env: "CartPole-v1", steps: 0 }))).toBe("OPTION_INVALID");

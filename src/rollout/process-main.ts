@@ -27,18 +27,18 @@ export async function runWorkerProcess(): Promise<void> {
   startThread("rollout/trainer-watch", { name: "espalier-trainer-watch", data: watched });
   const interrupted = new AbortController();
   const link = processLink();
-  let state: "running" | "terminated" | "orphaned" = "running";
-  const end = (why: "terminated" | "orphaned"): void => {
-    if (state === "running") setTimeout(() => process.exit(exitCode(why)), patience).unref();
-    state = why;
-    interrupted.abort(new Error(why === "orphaned" ? "the trainer has ended" : "SIGTERM"));
+  const end = (why: string, exitCode: number): void => {
+    if (!interrupted.signal.aborted) setTimeout(() => process.exit(), patience).unref();
+    process.exitCode = exitCode;
+    interrupted.abort(new Error(why));
   };
-  process.on("SIGTERM", () => end("terminated"));
+  // 0 says that there was nothing more to do; with others a process is replaced while the trainer is there.
+  process.on("SIGTERM", () => end("SIGTERM", 143));
   // A terminal sends it to trainer and workers alike: the trainer decides what becomes of them.
   process.on("SIGINT", () => undefined);
   process.on("disconnect", () => {
     link.lost();
-    end("orphaned");
+    end("the trainer has ended", 0);
   });
   const started = new Promise<StartMessage | undefined>((resolve) => {
     process.on("disconnect", () => resolve(undefined));
@@ -51,18 +51,25 @@ export async function runWorkerProcess(): Promise<void> {
     const start = await started;
     const worker = start && (await makeWorker(start, link));
     await worker?.run({ signal: interrupted.signal });
-    process.exit(exitCode(state));
   } catch (error) {
     // The end of the transport is an error to whoever sends; here it is the end of the work.
-    if (state === "running") process.stderr.write(`${node.util.inspect(error)}\n`);
-    process.exit(state === "running" ? 1 : exitCode(state));
+    if (!interrupted.signal.aborted) {
+      process.stderr.write(`${report(error)}\n`);
+      process.exitCode = 1;
+    }
   }
+  process.exit();
+}
+
+/** An error in words, last, because the trainer keeps the last lines; before it the stack of what is no error of ours. */
+function report(error: unknown): string {
+  if (!(error instanceof EspalierError)) return node.util.inspect(error);
+  let cause: unknown = error;
+  while (cause instanceof EspalierError) ({ cause } = cause);
+  return cause === undefined ? String(error) : `${node.util.inspect(cause)}\n${error}`;
 }
 
 type StartMessage = Extract<ToWorker, { readonly kind: "start" }>;
-
-/** 0 says that there was nothing more to do; with others a process is replaced while the trainer is there. */
-const exitCode = (state: "running" | "terminated" | "orphaned"): number => (state === "terminated" ? 143 : 0);
 
 type ProcessWorker = Pick<RolloutWorker, "run">;
 

@@ -92,6 +92,12 @@ describe("a worker process that is killed", () => {
     await expect(transport.take()).rejects.toMatchObject(failed);
     await expect(transport.publish(weights(2))).rejects.toMatchObject(failed);
     expect(transport.stats).toMatchObject({ workers: 0, replaced: 3 });
+    const other = workerProcesses({ module: workersModule, name: "failing", count: 1 });
+    open.push(other);
+    await other.publish(weights(1));
+    await expect(other.take()).rejects.toThrow(
+      /at somewhere\nEspalierError: hook "bad" failed: no luck \[HOOK_FAILED\]\n +fix: mend it/,
+    );
   });
 });
 

@@ -26,8 +26,7 @@ export function weightFiles() {
   let current: string | undefined;
   const remove = (): void => removeDirectory(directory);
 
-  function open(bytes: number): string {
-    const base = directoryFor(bytes);
+  function open(base: string): string {
     removeForgotten(base);
     process.once("exit", remove);
     return fs.mkdtempSync(path.join(base, `${prefix()}${process.pid}-`));
@@ -38,9 +37,11 @@ export function weightFiles() {
     write: ({ id, arrays }: Weights): SharedWeights => {
       const pieces = piecesOf({}, arrays);
       const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-      directory ??= open(bytes);
-      const file = path.join(directory, String(++versions));
+      const base = directory === undefined ? directoryFor(bytes) : path.dirname(directory);
+      let file = "";
       try {
+        directory ??= open(base);
+        file = path.join(directory, String(++versions));
         const descriptor = fs.openSync(file, "wx", 0o600);
         try {
           for (const piece of pieces) fs.writeFileSync(descriptor, piece);
@@ -53,7 +54,7 @@ export function weightFiles() {
         throw new EspalierError(
           "WEIGHTS_UNWRITABLE",
           `weights of ${bytes} bytes cannot be shared: ${message}`,
-          { fix: `make room in ${path.dirname(directory)}: two versions of the weights have to fit`, cause },
+          { fix: `make room in ${base}: two versions of the weights have to fit`, cause },
         );
       }
       return { id, file, bytes };

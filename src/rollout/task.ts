@@ -12,6 +12,7 @@ import {
 import { type Loss, type LossFunction, objective as lossesObjective } from "../losses/index.ts";
 import type { ApplyOptions, InitOptions, Params } from "../nn/index.ts";
 import type { Optimizer } from "../optim/index.ts";
+import { paramsRow } from "../rl/index.ts";
 import { advanceCounters, type Counters, type Ramp } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import {
@@ -85,7 +86,7 @@ export const rolloutTaskRows = {
    */
   examples: option.integer({ min: 1 }),
   /** First parameters, such as those of a warm start. Default: drawn. */
-  params: option.object<Params<Tensor>>("parameters, as a model's init or a task has them", [], {}),
+  params: paramsRow,
   learningRate: option.made<Ramp | number>("a number or a ramp", () => true, {}),
   rates: option.object<RateInputs>("rates of the optimizer by name", [], {}),
   monitor: monitorRow,

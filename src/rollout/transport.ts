@@ -6,7 +6,7 @@
  *
  * Worker processes (processes.ts) put pipes and shared files between these and their links.
  */
-import { EspalierError, nextTurn, type Options, option, resolveOptions } from "../core/index.ts";
+import { EspalierError, nextTurn, type Options, onAbort, option, resolveOptions } from "../core/index.ts";
 import type { Rollout, ShapedArray, Transport, TransportStats, Weights, WorkerLink } from "./rollout.ts";
 
 interface Waiting {
@@ -111,16 +111,14 @@ export class LinkCalls {
   /** Calls `work` with a signal that is aborted with the one given, and when this is closed. */
   async during<T>(given: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
-    const abort = (): void => controller.abort(given?.reason);
     if (this.#closed) controller.abort(transportClosed());
-    if (given?.aborted) abort();
-    given?.addEventListener("abort", abort, { once: true });
+    const release = onAbort(given, (reason) => controller.abort(reason));
     this.#running.add(controller);
     try {
       return await work(controller.signal);
     } finally {
       this.#running.delete(controller);
-      given?.removeEventListener("abort", abort);
+      release();
     }
   }
 
@@ -314,13 +312,12 @@ class Line<G, T> {
         <V>(then: (value: V) => void) =>
         (value: V): void => {
           this.#places.delete(place);
-          signal?.removeEventListener("abort", abort);
+          release();
           then(value);
         };
       const place: Place<G, T> = { given, settle: leaving(resolve), reject: leaving(reject) };
-      const abort = (): void => aborted(place);
       this.#places.add(place);
-      signal?.addEventListener("abort", abort, { once: true });
+      const release = onAbort(signal, () => aborted(place));
     });
   }
 

@@ -1,3 +1,4 @@
+import { EspalierError } from "../core/index.ts";
 import type { WorkerStart } from "./processes.ts";
 
 // Workers of processes that end in ways that tests look at.
@@ -5,6 +6,13 @@ import type { WorkerStart } from "./processes.ts";
 /** Dies before it has made anything. */
 export function dying({ options }: WorkerStart): never {
   throw new Error(`there is no ${String(options)}`);
+}
+
+/** Dies of an error of ours around one of a hook's own, whose stack is long. */
+export function failing(): never {
+  const cause = new Error("no luck");
+  cause.stack = `Error: no luck${"\n    at somewhere".repeat(30)}`;
+  throw new EspalierError("HOOK_FAILED", `hook "bad" failed: ${cause.message}`, { fix: "mend it", cause });
 }
 
 /** Has nothing more to do after one rollout. */
