@@ -229,7 +229,7 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
 
   let warn: (text: string) => void = () => undefined;
   let warned = false;
-  const collect = async (at: Counters, signal: AbortSignal): Promise<Report> => {
+  const collect = async ({ at, signal, stopping = signal }: Request): Promise<Report> => {
     const before = { ...replay.counts };
     replay.expire(at.updates);
     const arrays = await arraysOf(learner.params.getState() as Params<Tensor>);
@@ -242,14 +242,16 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       seen.length >= rollouts && replay.available >= (transport ? batchSize * updates : batchSize);
     while (!enough() && seen.length < (transport ? 64 : 4) * rollouts) {
       signal.throwIfAborted();
-      const next = worker ? await worker.step({ signal }) : await transport?.take({ signal });
+      const next = worker ? await worker.step({ signal }) : await transport?.take({ signal: stopping });
       signal.throwIfAborted();
+      // Workers may have none for a long time, and a run that is to end does not wait for them.
+      if (!next && transport && stopping.aborted) break;
       if (!next) throw noMore(worker);
       if (replay.add(reference ? await reference.score(next) : next, at.updates)) seen.push(next);
       else if (replay.counts.duplicates - before.duplicates > manyDuplicates) throw knownAlready(next);
       else if (++refused === manyRefused) warn(onlyOldWeights(next, at));
     }
-    if (replay.available === 0 && !warned) {
+    if (replay.available === 0 && !warned && !stopping.aborted) {
       warned = true;
       warn(
         `${kind}: nothing can be learned from the ${seen.length} rollouts of epoch ${at.epoch}, so it has no updates ` +
@@ -369,13 +371,14 @@ export function rolloutTask<B extends object, O>(options: RolloutTaskOptions<B, 
       if (options.worker?.seed === undefined) worker?.reseed(keys.keys.worker[0] as number);
       reference?.restart();
     },
-    run: ({ spans, count, ramps, signal, at }) => {
+    run: (request) => {
+      const { spans, count, ramps } = request;
       const [span] = spans as readonly [Span];
       if (span.segment.phase === "train")
         return ranks ? learnOn(ranks, span, ramps) : learn(span, count, ramps);
-      if (!ranks) return collect(at, signal);
+      if (!ranks) return collect(request);
       const { group } = ranks;
-      const own = group.rank === 0 ? collect(at, signal) : Promise.resolve(undefined);
+      const own = group.rank === 0 ? collect(request) : Promise.resolve(undefined);
       return own.then((report) => sharedReport(group, learner, report));
     },
     ...(generator &&

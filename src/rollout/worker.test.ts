@@ -37,7 +37,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
 
 /** Learns to give nothing, from rollouts of the problem of the largest number. */
 const shrinkingTask = (
-  options: Pick<RolloutTaskOptions<never, never>, "generator" | "worker" | "examples">,
+  options: Pick<RolloutTaskOptions<never, never>, "generator" | "worker" | "examples" | "transport">,
 ) =>
   rolloutTask({
     init: (_, where) => ({ w: put(new Float32Array(16), { shape: [4, 4], ...where }) }),
@@ -177,6 +177,19 @@ describe("a rollout worker", () => {
     expect(await drawnWith(1)).toBe(await drawnWith(1));
     expect(await drawnWith(2)).not.toBe(await drawnWith(1));
     expect(await drawnWith(2, 7)).toBe(await drawnWith(1, 7));
+  });
+
+  it("that sends nothing does not hold up the end of a run", async () => {
+    const transport = inProcessTransport();
+    const task = shrinkingTask({ transport });
+    const trainer = new Trainer({ task, config: { epochs: 2 } });
+    const running = trainer.train();
+    transport.worker("silent");
+    while ((await transport.worker("other").receive({ wait: true })) === undefined);
+    trainer.stop("enough");
+    expect(await running).toMatchObject({ outcome: "stopped", reason: "enough" });
+    expect(task.counts.rollouts).toBe(0);
+    await task.close();
   });
 
   it("of a task is not validated by scores that are no numbers", async () => {

@@ -47,7 +47,8 @@ export class Dispatch {
     for (const span of spans) count += span.count;
     const { counters } = run.progress;
     const ramps = run.ramps.fill(spans, count);
-    const request: Request = { at: counters, spans, count, ramps, signal: run.ending.signal };
+    const { signal, stopping } = run.ending;
+    const request: Request = { at: counters, spans, count, ramps, signal, stopping };
     const started = run.clock.now();
     let report: Report | Promise<Report>;
     try {

@@ -39,6 +39,7 @@ export class Ending {
   #until: EndPosition | undefined;
   #passed: EndPosition | undefined;
   readonly #abort = new AbortController();
+  readonly #stopping = new AbortController();
   readonly #warn: (text: string) => void;
 
   constructor(warn: (text: string) => void) {
@@ -47,6 +48,9 @@ export class Ending {
 
   /** Aborted when the run is to end at once. Kept, because the controller checks itself at every question. */
   readonly signal: AbortSignal = this.#abort.signal;
+
+  /** Aborted as soon as the run is asked to end, in good order too. */
+  readonly stopping: AbortSignal = this.#stopping.signal;
 
   /** No further batch, rollout or epoch begins. */
   get asked(): boolean {
@@ -78,6 +82,7 @@ export class Ending {
     this.exitCode = exitCode;
     this.outcome = "interrupted";
     this.reason = reason;
+    this.#stopping.abort();
   }
 
   /** Makes the outcome final: completed where nothing else ended the run. Only failures of the end events change it. */
@@ -111,6 +116,7 @@ export class Ending {
     if (this.asked) return;
     this.outcome = outcome;
     this.reason = reason;
+    this.#stopping.abort();
   }
 }
 

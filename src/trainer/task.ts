@@ -51,6 +51,8 @@ export interface Request {
   /** The value of each ramp at every repeat: `count` numbers, in order. The arrays are the trainer's: read them during the call. */
   readonly ramps: Readonly<Record<string, Float32Array>>;
   readonly signal: AbortSignal;
+  /** Is aborted where the run is to end in good order: a call that waits for others may end with what it has. */
+  readonly stopping?: AbortSignal;
 }
 
 /** The results of a call, left on the device. */
