@@ -13,7 +13,7 @@ import { EspalierError, node } from "../core/index.ts";
 import { startThread } from "../engine/index.ts";
 import type { ToTrainer, ToWorker } from "./processes.ts";
 import type { WorkerLink } from "./rollout.ts";
-import { readSharedWeights, removeDirectory, type SharedWeights } from "./shared-weights.ts";
+import { readSharedWeights, removeWeightsOf, type SharedWeights } from "./shared-weights.ts";
 import type { TrainerWatchData } from "./trainer-watch.ts";
 import { LinkCalls, Newest } from "./transport.ts";
 import type { RolloutWorker } from "./worker.ts";
@@ -21,9 +21,11 @@ import type { RolloutWorker } from "./worker.ts";
 /** Milliseconds for a worker to end in, once its trainer is gone or it was told to. Then it is ended. */
 export const patience = 10_000;
 
-/** The work of a worker process. The process ends with it. */
-export async function runWorkerProcess(): Promise<void> {
-  const watched: TrainerWatchData = { trainer: process.ppid, patience };
+/** The work of a worker process of the process `trainer`. The process ends with it. */
+export async function runWorkerProcess(trainer: number): Promise<void> {
+  // However early the trainer died, and wherever that was heard of: this process is another one's child by then.
+  process.on("exit", () => process.ppid !== trainer && removeWeightsOf(trainer));
+  const watched: TrainerWatchData = { trainer, patience };
   startThread("rollout/trainer-watch", { name: "espalier-trainer-watch", data: watched });
   const interrupted = new AbortController();
   const link = processLink();
@@ -37,7 +39,7 @@ export async function runWorkerProcess(): Promise<void> {
   // A terminal sends it to trainer and workers alike: the trainer decides what becomes of them.
   process.on("SIGINT", () => undefined);
   process.on("disconnect", () => {
-    link.lost();
+    void link.close();
     end("the trainer has ended", 0);
   });
   const started = new Promise<StartMessage | undefined>((resolve) => {
@@ -98,15 +100,9 @@ function processLink() {
   const sent = new Map<number, () => void>();
   let received = 0;
   let sends = 0;
-  const lost = (): void => {
-    const file = newest.current?.file;
-    newest.close();
-    calls.close();
-    if (file !== undefined) removeDirectory(node.path.dirname(file));
-  };
   /** A message fails where the trainer is gone, which may be known here before the channel says so. */
   const tell = (message: ToTrainer): void =>
-    void process.send?.(message, undefined, undefined, (error) => error && lost());
+    void process.send?.(message, undefined, undefined, (error) => error && calls.close());
   const link: WorkerLink = {
     receive: ({ wait = false, signal } = {}) =>
       calls.during(signal, async (signal) => {
@@ -144,6 +140,5 @@ function processLink() {
       if (message.kind === "weights") newest.set(message.weights);
       else sent.get(message.n)?.();
     },
-    lost,
   };
 }

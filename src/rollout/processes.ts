@@ -271,8 +271,9 @@ function commandFor(given: string) {
     });
   const main = ownFile("rollout/process-main");
   const loader = tsxFor([main, module]);
-  const run = "import(process.argv[1]).then((main) => main.runWorkerProcess())";
-  return { module, args: [...(loader === undefined ? [] : ["--import", loader]), "--eval", run, main] };
+  const run = "import(process.argv[1]).then((main) => main.runWorkerProcess(Number(process.argv[2])))";
+  const load = loader === undefined ? [] : ["--import", loader];
+  return { module, args: [...load, "--eval", run, main, String(process.pid)] };
 }
 
 /**

@@ -24,10 +24,12 @@ export function weightFiles() {
   let directory: string | undefined;
   let versions = 0;
   let current: string | undefined;
-  const remove = (): void => removeDirectory(directory);
+  const remove = (): void => {
+    if (directory !== undefined) fs.rmSync(directory, { recursive: true, force: true });
+  };
 
   function open(base: string): string {
-    removeForgotten(base);
+    removeWhere(base, (pid) => !isAlive(pid));
     process.once("exit", remove);
     return fs.mkdtempSync(path.join(base, `${prefix()}${process.pid}-`));
   }
@@ -68,10 +70,6 @@ export function weightFiles() {
       remove();
     },
   };
-}
-
-export function removeDirectory(directory: string | undefined): void {
-  if (directory !== undefined) node.fs.rmSync(directory, { recursive: true, force: true });
 }
 
 /** Bytes that one call of the operating system takes without question. */
@@ -120,13 +118,20 @@ function directoryFor(bytes: number): string {
 /** Process ids count on one host; containers that share /dev/shm have names of their own. */
 const prefix = (): string => `espalier-weights-${node.os.hostname().replace(/[^\w.]/g, "_")}-`;
 
-/** Removes directories whose trainer and workers were all killed. */
-function removeForgotten(base: string): void {
+/** Removes the directories of a trainer that was killed. */
+export function removeWeightsOf(trainer: number): void {
+  for (const base of ["/dev/shm", node.os.tmpdir()])
+    if (node.fs.existsSync(base)) removeWhere(base, (pid) => pid === trainer);
+}
+
+/** Removes directories of trainers that are gone. */
+function removeWhere(base: string, isGone: (pid: number) => boolean): void {
+  const { fs, path } = node;
   const start = prefix();
-  for (const name of node.fs.readdirSync(base)) {
-    if (!name.startsWith(start) || isAlive(Number.parseInt(name.slice(start.length), 10))) continue;
+  for (const name of fs.readdirSync(base)) {
+    if (!name.startsWith(start) || !isGone(Number.parseInt(name.slice(start.length), 10))) continue;
     try {
-      removeDirectory(node.path.join(base, name));
+      fs.rmSync(path.join(base, name), { recursive: true, force: true });
     } catch {
       // Another user's.
     }
