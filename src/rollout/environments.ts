@@ -173,31 +173,38 @@ export function environmentRollouts(options: Options<typeof table>): RolloutGene
       }
       const { vector } = playing;
       const memory = await arraysOf(playing.memory);
-      const recorded: Record<string, Float32Array[]> = {};
-      const record = (fields: Readonly<Record<string, ArrayLike<number>>>): void => {
+      const { rows } = vector;
+      const arrays: Record<string, NamedArrays[string]> = {};
+      /** Fields of a step, each with its rows one after the other, into arrays of rows and so many steps. */
+      const record = (
+        t: number,
+        fields: Readonly<Record<string, ArrayLike<number>>>,
+        times = steps,
+      ): void => {
         for (const [name, values] of Object.entries(fields)) {
-          recorded[name] ??= [];
-          recorded[name].push(new Float32Array(values));
+          const step = new Float32Array(values);
+          const width = step.length / rows;
+          const shape = [rows, times, ...(wideFields.includes(name) ? [width] : [])];
+          arrays[name] ??= { data: new Float32Array(rows * times * width), shape };
+          for (let row = 0; row < rows; row++)
+            arrays[name].data.set(step.subarray(row * width, (row + 1) * width), (row * times + t) * width);
         }
       };
       for (let t = 0; t < steps; t++) {
         const seen = seenOf(vector);
-        record(seen);
+        record(t, seen, steps + 1);
         const { drawn, memory } = act(params, playing.memory, seen, hostFoldIn(key, t));
         playing.memory = memory as Params<Tensor>;
         const { acted, ...chosen } = columnsIn(drawn.readSync() as Float32Array, columns);
         drawn.dispose();
-        record(chosen);
+        record(t, chosen);
         vector.step(acted as Float32Array);
         const { rewards: reward, terminated, truncated } = vector;
-        record({ reward, terminated, truncated });
+        record(t, { reward, terminated, truncated });
       }
-      record(seenOf(vector));
-      const remembered = Object.entries(memory).map(([name, array]) => [`memory.${name}`, array] as const);
-      return {
-        ...episodeScores(vector.ended(), vector.infos?.()),
-        arrays: { ...byRows(recorded, vector.rows), ...Object.fromEntries(remembered) },
-      };
+      record(steps, seenOf(vector), steps + 1);
+      for (const [name, array] of Object.entries(memory)) arrays[`memory.${name}`] = array;
+      return { ...episodeScores(vector.ended(), vector.infos?.()), arrays };
     },
     evaluate: async ({ lesson, key, signal, examples }) =>
       episodeScores(
@@ -273,20 +280,6 @@ const actProgram = (policy: Policy, columns: Columns) =>
 
 /** Fields with an axis after rows and steps; the others have a number for each. */
 const wideFields = ["observation", "mask", "action", "parameters"];
-
-/** Fields of steps, each with its rows one after the other, as the arrays of a rollout. */
-function byRows(recorded: Readonly<Record<string, readonly Float32Array[]>>, rows: number): NamedArrays {
-  const arrays = Object.entries(recorded).map(([name, steps]) => {
-    const width = (steps[0] as Float32Array).length / rows;
-    const data = new Float32Array(rows * steps.length * width);
-    for (const [t, step] of steps.entries())
-      for (let row = 0; row < rows; row++)
-        data.set(step.subarray(row * width, (row + 1) * width), (row * steps.length + t) * width);
-    const shape = [rows, steps.length, ...(wideFields.includes(name) ? [width] : [])];
-    return [name, { data, shape }] as const;
-  });
-  return Object.fromEntries(arrays);
-}
 
 function columnsIn(table: Float32Array, columns: Columns): Readonly<Record<string, Float32Array>> {
   const { names, width } = columns;

@@ -98,34 +98,30 @@ export const rolloutTaskRows = {
   deterministic: option.flag({}),
 };
 
-/** Options of {@link rolloutTask}. */
-export interface RolloutTaskOptions<B extends object, O> extends Options<typeof rolloutTaskRows> {
-  /** Draws the first parameters. */
-  readonly init: (key: Uint32Array, where: InitOptions) => Params<Tensor>;
-  /** The pass that losses share, over a batch of units. */
-  readonly forward: (params: Params, batch: B, options: ApplyOptions) => O;
-  readonly losses: readonly (Loss<NoInfer<B>, NoInfer<O>> | LossFunction<NoInfer<B>, NoInfer<O>>)[];
-  /** Refuses units that nothing can be learned from; they are counted. */
-  readonly useful?: (arrays: NamedArrays, unit: number) => boolean;
-  /** Adds fields to each rollout that parameters give which do not move. */
-  readonly reference?: ReferenceOptions;
-  /** Further settings that a resumed run must share. */
-  readonly settings?: Settings;
-  /** Stored with checkpoints and not compared, such as the model's recipe. */
-  readonly about?: Settings;
-}
-
 const plain = option.object<Settings>("plain values by name", [], {});
 const table = {
   ...rolloutTaskRows,
-  losses: option.list("a list of losses", { required: true }),
-  init: option.function("a function", { required: true }),
+  /** Draws the first parameters. */
+  init: required(option.function<(key: Uint32Array, where: InitOptions) => Params<Tensor>>("a function", {})),
   forward: option.function("a function", { required: true }),
-  useful: option.function("a function", {}),
+  losses: option.list("a list of losses", { required: true }),
+  /** Refuses units that nothing can be learned from; they are counted. */
+  useful: option.function<(arrays: NamedArrays, unit: number) => boolean>("a function", {}),
+  /** Adds fields to each rollout that parameters give which do not move. */
   reference: option.object<ReferenceOptions>("{ fields: (params, arrays) => ... }", [], {}),
+  /** Further settings that a resumed run must share. */
   settings: plain,
+  /** Stored with checkpoints and not compared, such as the model's recipe. */
   about: plain,
 };
+
+/** Options of {@link rolloutTask}. */
+export interface RolloutTaskOptions<B extends object, O>
+  extends Omit<Options<typeof table>, "forward" | "losses"> {
+  /** The pass that losses share, over a batch of units. */
+  readonly forward: (params: Params, batch: B, options: ApplyOptions) => O;
+  readonly losses: readonly (Loss<NoInfer<B>, NoInfer<O>> | LossFunction<NoInfer<B>, NoInfer<O>>)[];
+}
 
 /** A task that learns from rollouts. */
 export interface RolloutTask extends Task {
