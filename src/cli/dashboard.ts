@@ -48,23 +48,15 @@ Examples:
 async function dashboard(options: DashboardCommandOptions, around: Surroundings): Promise<void> {
   const { out, interrupts } = around;
   const { runs: directory, store: _, ...address } = options;
+  const store = storeLocation(options, around.env);
   const { startDashboard } = await import("../dashboard/index.ts");
   const { signal, stop } = interrupts(["SIGINT", "SIGTERM"]);
-  const location = storeLocation(options, around.env);
-  // Without one yet, the dashboard waits for it.
-  const store = isThere(location) ? await around.openStore(location) : undefined;
   try {
-    const count = (await store?.runs())?.length;
-    const server = await startDashboard({ store: store ?? location, directory, ...address });
+    const lines = [await storeText(store, around)];
+    const server = await startDashboard({ store, directory, ...address });
     try {
-      const lines = [
-        count === undefined
-          ? `there is no stats store ${location} yet: its runs are shown once it is there`
-          : `${amountText(count, "runs")} in ${store?.location}`,
-        ...addressesOf(server, options.host).map((url) => `${url}#token=${server.token}`),
-        "Ctrl-C ends it",
-      ];
-      await out.write(`${lines.join("\n")}\n`);
+      lines.push(...addressesOf(server, options.host).map((url) => `${url}#token=${server.token}`));
+      await out.write(`${lines.join("\n")}\nCtrl-C ends it\n`);
       await new Promise<void>((done) => {
         if (signal.aborted) done();
         signal.addEventListener("abort", () => done());
@@ -74,7 +66,19 @@ async function dashboard(options: DashboardCommandOptions, around: Surroundings)
     }
   } finally {
     stop();
-    await store?.close();
+  }
+}
+
+/** What is in a store. Where there is none yet, the dashboard waits for it. */
+async function storeText(location: string, { openStore }: Surroundings): Promise<string> {
+  // A database says itself what is wrong.
+  if (!location.includes("://") && !existsSync(location))
+    return `there is no stats store ${location} yet: its runs are shown once it is there`;
+  const store = await openStore(location);
+  try {
+    return `${amountText((await store.runs()).length, "runs")} in ${store.location}`;
+  } finally {
+    await store.close();
   }
 }
 
@@ -90,6 +94,3 @@ export const storeLocation = (
   { runs, store }: { readonly runs: string; readonly store?: string },
   env: Surroundings["env"],
 ): string => store ?? (env.ESPALIER_STORE || join(runs, "stats.db"));
-
-/** True of a file that exists, and of a database, which says itself what is wrong. */
-const isThere = (location: string): boolean => location.includes("://") || existsSync(location);

@@ -2,9 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { bytesText } from "../core/index.ts";
-import { runsOptions } from "./dashboard.ts";
+import { runsOptions, storeLocation } from "./dashboard.ts";
 import { option, type Values, withOptions } from "./options.ts";
-import { withStore } from "./runs/command.ts";
 import { checkFree, type Surroundings, thisProcess } from "./terminal.ts";
 
 const reportOptions = {
@@ -30,14 +29,12 @@ Examples:
     .action((run: string, options: ReportCommandOptions) => report(run, options, around));
 }
 
-function report(run: string, options: ReportCommandOptions, around: Surroundings): Promise<void> {
-  return withStore(options, around, async (store) => {
-    const { id } = await store.run(run);
-    const file = options.out ?? join(".", `${id}.html`);
-    checkFree(file, options.force);
-    const { makeReport } = await import("../dashboard/index.ts");
-    const text = await makeReport(id, { store, directory: options.runs });
-    writeFileSync(file, text);
-    await around.out.write(`wrote ${file} (${bytesText(Buffer.byteLength(text))})\n`);
-  });
+async function report(run: string, options: ReportCommandOptions, { env, out }: Surroundings): Promise<void> {
+  const { makeReport } = await import("../dashboard/index.ts");
+  const store = storeLocation(options, env);
+  const { id, text } = await makeReport(run, { store, directory: options.runs });
+  const file = options.out ?? join(".", `${id}.html`);
+  checkFree(file, options.force);
+  writeFileSync(file, text);
+  await out.write(`wrote ${file} (${bytesText(Buffer.byteLength(text))})\n`);
 }

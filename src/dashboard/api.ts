@@ -40,8 +40,12 @@ export type ClusterStatus = Answers["GET /api/cluster"];
 
 /** Events of `/api/live`, by name: what is new, never what was sent before. */
 export interface LiveEvents {
-  /** Runs that are new or have changed; `gone` were deleted. */
-  readonly runs: { readonly changed: readonly RunSummary[]; readonly gone: readonly string[] };
+  /** Runs that have changed; those of them that are new or go on from an earlier point; those that were deleted. */
+  readonly runs: {
+    readonly changed: readonly RunSummary[];
+    readonly anew: readonly string[];
+    readonly gone: readonly string[];
+  };
   /** Values that came since: of each metric, steps, times and values in order. Null where one is not finite. */
   readonly metrics: {
     readonly run: string;

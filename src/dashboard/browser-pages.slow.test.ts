@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStatsStore, type StatsStore } from "../metrics/index.ts";
 import { noCounters } from "../schedule/index.ts";
@@ -291,6 +291,78 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
     });
   });
 
+  describe("a run", () => {
+    it("that goes on from an earlier point has the curve of what it then logs", async () => {
+      await fileRun(store, "back", { startedAt: 1 });
+      for (let step = 1; step <= 5; step++) await fileValue(store, "back", step, step);
+      const page = await open({ run: "back" });
+      const chart = page.locator('[data-key="train/loss"]');
+      await until(() => chart.getAttribute("data-points")).toBe("5");
+      const resumedAt = { ...noCounters, steps: 2 };
+      await store.startRun({
+        id: "back",
+        name: "back",
+        startedAt: 2,
+        config: {},
+        resumedAt,
+        continues: true,
+      });
+      await until(() => chart.getAttribute("data-points")).toBe("2");
+      await fileValue(store, "back", 3, 30);
+      await until(() => chart.getAttribute("data-last")).toBe("30");
+      expect(await chart.getAttribute("data-points")).toBe("3");
+      await page.context().close();
+    });
+
+    it("that is deleted while a page shows it is gone from there, until it is there again", async () => {
+      await fileRun(store, "brief");
+      await fileValue(store, "brief", 1, 1);
+      const page = await open({ run: "brief" });
+      await page.locator('[data-key="train/loss"]').waitFor();
+      await store.deleteRun("brief");
+      await page.getByText('there is no run "brief"').waitFor();
+      await fileRun(store, "brief");
+      await fileValue(store, "brief", 1, 7);
+      const chart = page.locator('[data-key="train/loss"]');
+      await until(() => chart.getAttribute("data-last")).toBe("7");
+      await page.context().close();
+    });
+
+    it("is asked for again where it was refused", async () => {
+      const page = await open({ run: "low", tab: "configuration" });
+      await page.getByText('"rate"').waitFor();
+      let refusals = 0;
+      await page.route(/api\/runs(\/high)?$/, (route) => {
+        refusals += 1;
+        return refusals > 4 ? route.continue() : route.fulfill({ status: 503, body: "{}" });
+      });
+      await page.evaluate("location.hash = 'run=high&tab=configuration'; location.reload()");
+      await page.getByText("was answered 503").first().waitFor();
+      await page.getByText('"rate"').waitFor();
+      await page.context().close();
+    });
+  });
+
+  it("has a connection for pages that are seen, however many are open", async () => {
+    const first = await open({ run: "low" });
+    const hide = (page: Page, hidden: boolean) =>
+      page.evaluate(`{
+        Object.defineProperty(document, "hidden", { get: () => ${hidden}, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }`);
+    for (let i = 0; i < 6; i++) {
+      await hide(first.context().pages().at(-1) ?? first, true);
+      const page = await first.context().newPage();
+      await page.goto(addressOf(dashboard, { run: "low" }));
+      await page.getByText("● live").waitFor();
+    }
+    await fileValue(store, "low", 101, 77);
+    await hide(first, false);
+    const chart = first.locator('[data-key="train/loss"]');
+    await until(() => chart.getAttribute("data-last")).toBe("77");
+    await first.context().close();
+  });
+
   it("makes rows of a long list as they come near, and finds those that are not made yet", async () => {
     const many = await openStatsStore(join(folder, "many.db"));
     // More than one address can name.
@@ -321,6 +393,11 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
         .count(),
     ).toBe(300);
     expect(await rowsOf(page).last().getAttribute("aria-rowindex")).toBe("301");
+    await page.getByRole("link", { name: "Overlay the first 50 in charts" }).click();
+    await until(() =>
+      page.getByRole("group", { name: "Runs in the charts" }).getByRole("button").count(),
+    ).toBe(50);
+    await page.getByText("● live").waitFor();
     await page.context().close();
     await server.close();
     await many.close();
@@ -401,7 +478,7 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
 
     it("do nothing in a report either", async () => {
       const file = join(folder, "report.html");
-      writeFileSync(file, await makeReport(id, { store, directory }));
+      writeFileSync(file, (await makeReport(id, { store, directory })).text);
       const address = pathToFileURL(file).href;
       const page = await pages.open(address, address, { offline: true });
       await page.getByRole("heading", { name: markup }).first().waitFor();

@@ -129,7 +129,7 @@ function listenTo(port: number, path: string): Promise<Listener> {
         text = events.pop() ?? "";
         for (const event of events) {
           const name = /^event: (.*)$/m.exec(event)?.[1];
-          const data = /^data: (.*)$/m.exec(event)?.[1];
+          const data = /\ndata: (.*)$/s.exec(event)?.[1];
           if (name !== undefined && data !== undefined) seen.push({ name, data: JSON.parse(data) });
         }
         for (const wake of waiting.splice(0)) wake();

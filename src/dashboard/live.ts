@@ -11,7 +11,8 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { EspalierError, printable } from "../core/index.ts";
-import type { ControlRecord, LiveEvents } from "./api.ts";
+import type { RunRow, StatsStore } from "../metrics/index.ts";
+import type { ControlRecord, LiveEvents, RunSummary } from "./api.ts";
 import { directoryOf, finite, type Runs, readControl, summaryOf } from "./runs.ts";
 import { inside, invalid } from "./safety.ts";
 
@@ -57,7 +58,7 @@ export class Live {
     if (ids.length > MOST_RUNS_WATCHED) throw invalid(`a page can watch ${MOST_RUNS_WATCHED} runs at once`);
     const watchers = [
       this.#watcher("", LIST_EVERY, () => watchList(this.#runs)),
-      ...ids.map((id) => this.#watcher(id, LOOK_EVERY, () => watchRun(this.#runs, id))),
+      ...ids.map((id) => this.#watcher(id, LOOK_EVERY, watchRun(this.#runs, id))),
     ];
     for (const { clients } of watchers) clients.add(response);
     let comments: NodeJS.Timeout | undefined;
@@ -69,7 +70,11 @@ export class Live {
     // What is asked for once this answer has begun is older than what is then sent: nothing falls between.
     await Promise.all(watchers.map(({ begun }) => begun));
     if (response.destroyed) return;
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+    response.writeHead(200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no", // A proxy passes events on as they come.
+    });
     const comment = () => response.write(": here\n\n");
     comment();
     comments = setInterval(comment, COMMENT_EVERY).unref();
@@ -101,11 +106,15 @@ class Watcher {
     this.begun = beginning;
     void beginning.then(async (begun) => {
       let look = begun;
+      // What a store that cannot be reached does not tell now, the next look finds. A run that is gone may come again.
+      const failed = (error: unknown) => {
+        if (isUnknownRun(error)) look = undefined;
+        return false;
+      };
       while (this.clients.size > 0) {
         await new Promise((resolve) => setTimeout(resolve, every).unref());
-        // What a store that cannot be reached does not tell now, the next look finds.
-        if (look) while (this.clients.size > 0 && (await look(this.#send).catch(() => false)));
-        else look = await tryToBegin();
+        look ??= await tryToBegin();
+        while (look && this.clients.size > 0 && (await look(this.#send).catch(failed)));
       }
     });
   }
@@ -120,6 +129,9 @@ class Watcher {
   };
 }
 
+const isUnknownRun = (error: unknown): boolean =>
+  error instanceof EspalierError && error.code === "STATS_UNKNOWN_RUN";
+
 async function watchList(runs: Runs): Promise<Look> {
   const read = async () => {
     const all = (await runs.rows()).map((row) => summaryOf(runs, row));
@@ -129,21 +141,47 @@ async function watchList(runs: Runs): Promise<Look> {
   return async (send) => {
     const now = await read();
     const changed = [...now].flatMap(([id, { run, text }]) => (before.get(id)?.text === text ? [] : [run]));
+    const anew = changed.filter((run) => isAnew(run, before.get(run.id)?.run)).map(({ id }) => id);
     const gone = [...before.keys()].filter((id) => !now.has(id));
     before = now;
-    if (changed.length > 0 || gone.length > 0) send("runs", { changed, gone });
+    if (changed.length > 0 || gone.length > 0) send("runs", { changed, anew, gone });
     return false;
   };
 }
 
+/** True of a run that is new, also under the id of one that was there before, or goes on from an earlier point. */
+const isAnew = (run: RunSummary, before: RunSummary | undefined): boolean =>
+  before === undefined ||
+  run.startedAt !== before.startedAt ||
+  run.resumes > before.resumes ||
+  Object.entries(before.counters).some(([name, count]) => count > (run.counters[name] ?? 0));
+
 const KINDS_TOLD = ["evaluation", "checkpoint", "replay", "intervention", "decision"] as const;
 
-async function watchRun(runs: Runs, run: string): Promise<Look> {
-  const directory = directoryOf(runs, await runs.row(run));
-  let place = await runs.storeOf(run).place(run);
-  let counts = await runs.storeOf(run).counts(run);
-  const readLog = tailOf(directory, "run.log");
-  const readJournal = tailOf(directory, "control", "journal.jsonl");
+/** Of a run that was not there at first, everything is new. */
+function watchRun(runs: Runs, run: string): () => Promise<Look> {
+  let wasMissing = false;
+  return async () => {
+    const row = await runs.row(run).catch((error: unknown) => {
+      wasMissing ||= isUnknownRun(error);
+      throw error;
+    });
+    const place = wasMissing ? 0 : await runs.storeOf(run).place(run);
+    return lookAtRun(runs, row, place, await runs.storeOf(run).counts(run));
+  };
+}
+
+function lookAtRun(
+  runs: Runs,
+  row: RunRow,
+  from: number,
+  known: Awaited<ReturnType<StatsStore["counts"]>>,
+): Look {
+  const run = row.id;
+  let [place, counts] = [from, known];
+  let directory = directoryOf(runs, row);
+  const readLog = tailOf(() => [directory, "run.log"]);
+  const readJournal = tailOf(() => journalIn(directory));
   let told = JSON.stringify(readControl(directory));
   let looks = 0;
   return async (send) => {
@@ -159,11 +197,12 @@ async function watchRun(runs: Runs, run: string): Promise<Look> {
     }
     if (Object.keys(series).length > 0) send("metrics", { run, series });
     const log = readLog();
-    if (log.lines.length > 0) send("log", { run, ...log });
+    if (log.lines.length > 0) send("log", { run, ...asLog(log) });
     if (looks++ % LOOKS_PER_SECOND === 0) {
       const before = counts;
       counts = await runs.storeOf(run).counts(run);
       for (const kind of KINDS_TOLD) if (counts[kind] > before[kind]) send("event", { run, kind });
+      directory = directoryOf(runs, row);
       const state = readControl(directory);
       const records = readJournal().lines.flatMap(recordOf);
       const text = JSON.stringify(state);
@@ -173,6 +212,14 @@ async function watchRun(runs: Runs, run: string): Promise<Look> {
     return rows.length === MOST_VALUES_AT_ONCE;
   };
 }
+
+const MOST_ANSWERS = 20;
+
+/** The newest answers of a run to requests. */
+export const latestAnswers = (directory: string | undefined): readonly ControlRecord[] =>
+  readLines(journalIn(directory)).lines.flatMap(recordOf).slice(-MOST_ANSWERS);
+
+const journalIn = (directory: string | undefined): FileNames => [directory, "control", "journal.jsonl"];
 
 function recordOf(line: string): readonly ControlRecord[] {
   try {
@@ -191,11 +238,20 @@ export interface LogPart {
   readonly to: number;
 }
 
+/** The last lines of a run's log. */
+export const readLog = (directory: string | undefined): LogPart => asLog(readLines([directory, "run.log"]));
+
+/** What would move a cursor is written as an escape. */
+const asLog = (part: LogPart): LogPart => ({
+  ...part,
+  lines: part.lines.map((line) => printable(line.replace(/\r$/, ""), 5000)),
+});
+
 /** Reads the new lines of a file that grows, from where it ends now. */
-function tailOf(...names: FileNames): () => LogPart {
-  let { to } = readLines(names);
+function tailOf(names: () => FileNames): () => LogPart {
+  let { to } = readLines(names());
   return () => {
-    const part = readLines(names, to);
+    const part = readLines(names(), to);
     to = part.to;
     return part;
   };
@@ -204,8 +260,8 @@ function tailOf(...names: FileNames): () => LogPart {
 /** The directory of a file, and its name below. */
 type FileNames = readonly [directory: string | undefined, ...names: string[]];
 
-/** Lines of a file: whole ones from an offset on, or else the last ones. What would move a cursor is written as an escape. */
-export function readLines(names: FileNames, offset?: number): LogPart {
+/** Lines of a file: whole ones from an offset on, or else the last ones. */
+function readLines(names: FileNames, offset?: number): LogPart {
   const path = inside(...names);
   if (path === undefined) return { lines: [], from: 0, to: 0 };
   const file = openSync(path, "r");
@@ -223,11 +279,7 @@ export function readLines(names: FileNames, offset?: number): LogPart {
     const end =
       offset === undefined || (whole === 0 && bytes.length === MOST_BYTES_AT_ONCE) ? bytes.length : whole;
     const lines = bytes.toString("utf8", first, end).replace(/\n$/, "").split("\n");
-    return {
-      lines: (end === 0 ? [] : lines).map((line) => printable(line.replace(/\r$/, ""), 5000)),
-      from: from + first,
-      to: from + end,
-    };
+    return { lines: end === 0 ? [] : lines, from: from + first, to: from + end };
   } finally {
     closeSync(file);
   }

@@ -35,7 +35,7 @@ it("is one file with everything that the page asks for, whatever is in it", asyn
   );
   writeFileSync(join(page, "assets", "index-a1B2c3D4.js"), `const text = "</script> $& <b>";`);
   writeFileSync(join(page, "assets", "style-a1B2c3D4.css"), "body { color: red } /* $& */");
-  const report = await makeReport("a", { store, directory, page });
+  const { text: report } = await makeReport("a", { store, directory, page });
 
   const answers = answersOf(report);
   for (const path of [
@@ -69,5 +69,17 @@ it("of a run that is not there is refused", async () => {
   const page = join(directory, "..", "page");
   await expect(makeReport("none", { store, directory, page })).rejects.toMatchObject({
     code: "STATS_UNKNOWN_RUN",
+  });
+});
+
+it("is made of a run that has a directory alone", async () => {
+  const { directory } = await serveDashboard();
+  const page = join(directory, "..", "page");
+  const created = "2026-01-31T12:00:00Z";
+  makeDirectory(directory, "alone", { "run.json": JSON.stringify({ id: "alone", name: "mine", created }) });
+  const store = join(directory, "none.db");
+  expect(await makeReport("mine", { store, directory, page })).toMatchObject({ id: "alone" });
+  await expect(makeReport("other", { store, directory, page })).rejects.toMatchObject({
+    code: "STATS_MISSING",
   });
 });

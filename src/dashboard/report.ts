@@ -18,13 +18,15 @@ export interface ReportOptions extends RunsOptions {
   readonly page?: string;
 }
 
+/** The report of a run, which is named by its id, the beginning of it, or its name: a document of HTML. */
 export async function makeReport(
-  id: string,
+  run: string,
   { page = pageDirectory(), ...options }: ReportOptions,
-): Promise<string> {
+): Promise<{ readonly id: string; readonly text: string }> {
   const runs = await Runs.open(options);
   try {
-    return withAnswers(page, await answersAbout(id, runs));
+    const id = await runs.find(run);
+    return { id, text: withAnswers(page, await answersAbout(id, runs)) };
   } finally {
     await runs.close();
   }
@@ -49,7 +51,8 @@ async function answersAbout(id: string, runs: Runs): Promise<Readonly<Record<str
   const session = await ask<Session>("/api/session");
   answers["/api/session"] = { ...session, store: "", directory: "" } satisfies Session;
   answers["/api/runs"] = [summaryOf(runs, await runs.row(id))];
-  const { control: _, ...detail } = await ask<RunDetail>(own);
+  const { control: _, ...known } = await ask<RunDetail>(own);
+  const detail = { ...known, answers: [] };
   answers[own] = detail;
   for (const axis of ["step", "time"])
     for (const { key } of detail.metrics)

@@ -3,7 +3,7 @@ import { EspalierError, isPlainObject } from "../core/index.ts";
 import type { RunEventKind } from "../metrics/index.ts";
 import { control, mark, remove } from "./changes.ts";
 import { readCluster } from "./cluster.ts";
-import { readLines } from "./live.ts";
+import { latestAnswers, readLog } from "./live.ts";
 import {
   listCheckpoints,
   listReplays,
@@ -49,13 +49,16 @@ const routes = {
   }),
   "GET /api/runs": async (_: Ask, runs: Runs) => (await runs.rows()).map((row) => summaryOf(runs, row)),
   "GET /api/series": ({ query }, runs) => readSeries(runs, seriesQuery(query)),
-  "GET /api/runs/*": ({ names: [id] }, runs) => readDetail(runs, id),
+  "GET /api/runs/*": async ({ names: [id] }: Ask, runs: Runs) => ({
+    ...(await readDetail(runs, id)),
+    /** To the newest requests; others come as events. */
+    answers: latestAnswers(directoryOf(runs, await runs.row(id))),
+  }),
   "GET /api/runs/*/events": ({ names: [id], query }, runs) => listEvents(runs, id, textOf(query, "kind")),
   "GET /api/runs/*/hooks": ({ names: [id] }, runs) => readHooks(runs, id),
   "GET /api/runs/*/why": ({ names: [id], query }, runs) =>
     explainHook(runs, id, textOf(query, "hook"), numberOf(query, "at")),
-  "GET /api/runs/*/log": async ({ names: [id] }, runs) =>
-    readLines([directoryOf(runs, await runs.row(id)), "run.log"]),
+  "GET /api/runs/*/log": async ({ names: [id] }, runs) => readLog(directoryOf(runs, await runs.row(id))),
   "GET /api/compare": ({ query }, runs) => readComparison(runs, query.getAll("run")),
   "GET /api/sweeps": (_, runs) => listSweeps(runs),
   "GET /api/cluster": () => readCluster(),

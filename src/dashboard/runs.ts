@@ -4,10 +4,10 @@
  *     runs/ID/          the directory of a run, with its run.json
  *     runs/SWEEP/ID/    that of a trial
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { readRecord, runSettings, type Sweep as SweepFile } from "../config/index.ts";
-import { countText, printable } from "../core/index.ts";
+import { countText, EspalierError, printable } from "../core/index.ts";
 import {
   isAlive,
   openStatsStore,
@@ -20,7 +20,7 @@ import type { ControlState, RunState } from "./api.ts";
 import { inside, invalid, withoutPasswords } from "./safety.ts";
 
 export interface RunsOptions {
-  /** The stats store, or its location: a file is opened as soon as it is there, a database at once. */
+  /** The stats store, or its location: a file is opened as soon as it is there, and again where it is another one. */
   readonly store: StatsStore | string;
   /** The directory of runs. */
   readonly directory: string;
@@ -32,7 +32,8 @@ export class Runs {
   readonly #given: string;
   #store: StatsStore;
   #opening: Promise<StatsStore> | undefined;
-  #isOwn = false;
+  /** Tells the file that is open from another one of its name; empty while none is. */
+  #opened = "";
   /** Knows the runs that have a directory alone, and no value of them. */
   readonly #memory: StatsStore;
   #alone: ReadonlyMap<string, RunRow> = new Map();
@@ -56,21 +57,39 @@ export class Runs {
 
   /** All runs, newest first: those of the store, and those that have a directory alone. */
   async rows(): Promise<readonly RunRow[]> {
-    // A database says itself what is wrong.
-    const isThere = this.#given.includes("://") || existsSync(this.#given);
-    if (this.#store === this.#memory && isThere) {
-      this.#opening ??= openStatsStore(this.#given).finally(() => {
-        this.#opening = undefined;
-      });
-      this.#store = await this.#opening;
-      this.#isOwn = true;
-    }
+    if (this.#given !== "") await this.#open(identityOf(this.#given));
     const filed = this.#store === this.#memory ? [] : await this.#store.runs();
     const known = new Set(filed.map(({ id }) => id));
     const alone = namesIn(this.directory).flatMap((id) => (known.has(id) ? [] : (this.#rowIn(id) ?? [])));
     for (const row of alone) if (!this.#alone.has(row.id)) await this.#memory.startRun(row);
     this.#alone = new Map(alone.map((row) => [row.id, row]));
     return alone.length === 0 ? filed : [...filed, ...alone].sort((a, b) => b.startedAt - a.startedAt);
+  }
+
+  async #open(found: string): Promise<void> {
+    if (found === this.#opened) return;
+    const before = this.#store;
+    this.#store = this.#memory;
+    this.#opened = "";
+    // Somebody has removed the runs.
+    if (before !== this.#memory) await before.close();
+    if (found === "") return;
+    this.#opening ??= openStatsStore(this.#given).finally(() => {
+      this.#opening = undefined;
+    });
+    this.#store = await this.#opening;
+    this.#opened = found;
+  }
+
+  /** The id of a run by its id, the beginning of it, or its name. */
+  async find(name: string): Promise<string> {
+    await this.rows();
+    const alone = [...this.#alone.values()].find((run) => run.id === name || run.name === name);
+    if (alone) return alone.id;
+    if (this.#store !== this.#memory) return (await this.#store.run(name)).id;
+    throw new EspalierError("STATS_MISSING", `there is no stats store ${this.location}`, {
+      fix: "espalier train makes one; of runs elsewhere give --store, or set ESPALIER_STORE: their SQLite file or postgres:// URL",
+    });
   }
 
   /** A run by its id alone: what names a run in an address is never a pattern. */
@@ -121,9 +140,16 @@ export class Runs {
 
   /** Closes what was opened here: a store that was given stays open. */
   async close(): Promise<void> {
-    if (this.#isOwn) await this.#store.close();
+    if (this.#opened !== "") await this.#store.close();
     await this.#memory.close();
   }
+}
+
+/** What is at a location, empty where nothing is. A database says itself what is wrong. */
+function identityOf(location: string): string {
+  if (location.includes("://")) return location;
+  const file = statSync(location, { throwIfNoEntry: false });
+  return file ? `${file.dev} ${file.ino}` : "";
 }
 
 function namesIn(directory: string): readonly string[] {

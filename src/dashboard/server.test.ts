@@ -133,6 +133,25 @@ it("waits for a stats store that is not there yet", async () => {
   expect(await get("/api/runs/first")).toMatchObject({ isFiled: true, metrics: [{ key: "train/loss" }] });
 });
 
+it("opens the stats store that takes the place of one that was removed", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "espalier-again-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const location = join(folder, "stats.db");
+  const file = async (id: string) => {
+    const store = await openStatsStore(location);
+    await fileRun(store, id);
+    await store.close();
+  };
+  await file("first");
+  const { get } = await serveDashboard({ store: location });
+  expect(await get("/api/runs")).toMatchObject([{ id: "first" }]);
+  for (const end of ["", "-wal", "-shm"]) rmSync(location + end, { force: true });
+  expect(await get("/api/runs")).toEqual([]);
+  await file("second");
+  expect(await get("/api/runs")).toMatchObject([{ id: "second" }]);
+  expect(await get("/api/runs/second")).toMatchObject({ isFiled: true });
+});
+
 it("shows a run that has a directory alone, by what is in it", async () => {
   const { store, directory, get, send } = await serveDashboard();
   const beat = {

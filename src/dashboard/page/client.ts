@@ -42,14 +42,21 @@ export const session = signal<Session | undefined>(undefined);
 /** Milliseconds since 1970 by the server's clock, renewed every second. */
 export const now = signal(Date.now());
 
-/** Asks for the session. The page does so once, at its start. */
-export async function openSession(): Promise<void> {
-  const found = await get<Session>("/api/session").catch(notify);
-  if (!found) return;
-  session.value = found;
+/** Asks for the session, and again where the server may be another one. */
+export function followSession(): void {
+  let offset = 0;
+  follow<Session>(
+    () => get("/api/session"),
+    undefined,
+    ({ data, error }) => {
+      if (error) notify(error);
+      if (!data) return;
+      session.value = data;
+      now.value = data.now;
+      offset = data.now - Date.now();
+    },
+  );
   // A report stands still at the moment it was made.
-  now.value = found.now;
-  const offset = found.now - Date.now();
   if (!isReport) setInterval(() => (now.value = Date.now() + offset), 1000);
 }
 
@@ -98,11 +105,12 @@ export function asker<T>(path: string): () => Promise<T> {
 export const apiOf = (run: string, ...parts: readonly string[]): string =>
   ["/api/runs", ...[run, ...parts].map(encodeURIComponent)].join("/");
 
-/** Curves of one request, and milliseconds for which more of them are gathered. */
+/** Curves of one request, characters that name them, and milliseconds for which more of them are gathered. */
 const curvesTogether = 40;
+const longestNames = 8000;
 const gatheringTime = 5;
 interface Gathered {
-  readonly curves: string[][];
+  readonly curves: string[];
   readonly found: Promise<readonly Series[]>;
 }
 const gathering = new Map<string, Gathered>();
@@ -120,21 +128,21 @@ export async function getSeries(
   if (isReport) return (await get<readonly Series[]>(seriesPath({ axis: choice.axis, run, key })))[0];
   const path = seriesPath(choice);
   const shared = gathering.get(path) ?? gather(path);
-  const place = shared.curves.push(["run", run], ["key", key]) / 2;
-  if (place === curvesTogether) gathering.delete(path);
-  return (await shared.found)[place - 1];
+  const count = shared.curves.push(`&${new URLSearchParams({ run, key })}`);
+  if (count === curvesTogether || shared.curves.join("").length > longestNames) gathering.delete(path);
+  return (await shared.found)[count - 1];
 }
 
 const seriesPath = (query: Readonly<Record<string, string>>): string =>
   `/api/series?${new URLSearchParams(query)}`;
 
 function gather(path: string): Gathered {
-  const curves: string[][] = [];
+  const curves: string[] = [];
   const ask = async () => {
     await liveOpened;
     await new Promise((resolve) => setTimeout(resolve, gatheringTime));
     if (gathering.get(path)?.curves === curves) gathering.delete(path);
-    return get<readonly Series[]>(`${path}&${new URLSearchParams(curves)}`);
+    return get<readonly Series[]>(path + curves.join(""));
   };
   const gathered = { curves, found: ask() };
   gathering.set(path, gathered);
@@ -153,9 +161,22 @@ export interface Answer<T> {
  */
 export type Changes<T> = (change: (next: (data: T) => T | undefined) => void) => () => void;
 
+/** Changes of an answer about a run: those given, and asking again where the run is gone, new, or goes on from an earlier point. */
+export const changesOfRun =
+  <T>(run: string, ...given: readonly Changes<T>[]): Changes<T> =>
+  (change) => {
+    const isOther: Changes<T> = () =>
+      onLive("runs", ({ gone, anew }) => [...gone, ...anew].includes(run) && change(() => undefined));
+    const ends = [isOther, ...given].map((each) => each(change));
+    return () => ends.forEach((end) => end());
+  };
+
+/** Milliseconds after which something that was refused is asked for again. */
+const refusalTime = 10_000;
+
 /**
- * Asks for something and keeps it up to date, by its changes and by asking again where the live connection was lost. The
- * old answer stays until the new one is there. Returns a function that ends this.
+ * Asks for something and keeps it up to date, by its changes and by asking again where it was refused, or the live
+ * connection was lost. The old answer stays until the new one is there. Returns a function that ends this.
  */
 export function follow<T>(
   ask: () => Promise<T>,
@@ -163,6 +184,7 @@ export function follow<T>(
   show: (answer: Answer<T>) => void,
 ): () => void {
   let [asked, data] = [0, undefined as T | undefined];
+  let again: ReturnType<typeof setTimeout> | undefined;
   // What comes before the answer changes it when it is there. Nothing waits for one that failed.
   let before: ((data: T) => T | undefined)[] | undefined;
   const take = (next: T | undefined): void => {
@@ -176,6 +198,7 @@ export function follow<T>(
     else take(next(data));
   };
   const load = (): void => {
+    clearTimeout(again);
     const own = ++asked;
     const came: NonNullable<typeof before> = [];
     before = came;
@@ -189,6 +212,8 @@ export function follow<T>(
       if (own !== asked) return;
       before = undefined;
       show({ error });
+      // A report will not hold more.
+      if (!isReport) again = setTimeout(load, refusalTime);
     };
     void liveOpened.then(ask).then(answered, failed);
   };
@@ -196,6 +221,7 @@ export function follow<T>(
   const settle = reconnects.subscribe(() => take(undefined));
   return () => {
     asked = 0;
+    clearTimeout(again);
     end?.();
     settle();
   };
@@ -257,11 +283,13 @@ export const connected = signal<"closed" | "open" | "lost">("closed");
 export const reconnects = signal(0);
 
 let connection: AbortController | undefined;
+let watched: readonly string[] = [];
 /** Settles when the connection for the runs that are looked at is open, or could not be opened at once. */
 export let liveOpened: Promise<void> = Promise.resolve();
 
 /** Says which runs are looked at: live updates carry their metrics, events, logs and control. */
 export function watch(runs: readonly string[]): void {
+  watched = runs;
   if (isReport) return;
   const before = connection;
   const stop = new AbortController();
@@ -277,6 +305,22 @@ export function watch(runs: readonly string[]): void {
     void listen(`./api/live?${new URLSearchParams(runs.map((run) => ["run", run]))}`, stop.signal, open);
   });
 }
+
+/** Milliseconds after which a page that nobody sees ends its connection: a browser has six for all pages of a server. */
+const hiddenTime = 10_000;
+let resting: ReturnType<typeof setTimeout> | undefined;
+
+function seen(): void {
+  clearTimeout(resting);
+  if (document.hidden) resting = setTimeout(() => connection?.abort(), hiddenTime);
+  else if (connection?.signal.aborted) {
+    // What was missed meanwhile is asked for.
+    connected.value = "lost";
+    watch(watched);
+  }
+}
+if (document.hidden) seen();
+document.addEventListener("visibilitychange", seen);
 
 /** Milliseconds without a sign of life, after which the connection is opened anew: the server gives one every 15 s. */
 const silence = 40_000;

@@ -5,24 +5,12 @@ import { useState } from "preact/hooks";
 import { hex } from "../../core/index.ts";
 import type { ControlAction } from "../../metrics/index.ts";
 import type { ControlRecord, ControlRequest, ControlState, RunDetail } from "../api.ts";
-import { apiOf, isReport, onLive, send, session } from "./client.ts";
+import { apiOf, isReport, send, session } from "./client.ts";
 import { AskingButton, Button, Field } from "./elements.tsx";
 import { formatNumber } from "./format.ts";
 
-/** Requests of this page, newest first, with their record once the run has answered. */
-const sent = signal<readonly Sent[]>([]);
-interface Sent {
-  readonly run: string;
-  readonly request: ControlRequest;
-  readonly record?: ControlRecord | undefined;
-}
-
-onLive("control", ({ records }) => {
-  sent.value = sent.peek().map((one) => ({
-    ...one,
-    record: records.find(({ request }) => request.id === one.request.id) ?? one.record,
-  }));
-});
+/** Requests of this page, newest first. */
+const sent = signal<readonly { readonly run: string; readonly request: ControlRequest }[]>([]);
 
 /** Who asks, as it is stored with every intervention. */
 const nameKey = "espalier-name";
@@ -57,21 +45,22 @@ function whyNot(run: RunDetail): string | undefined {
 /** Everything that a run can be told, and its answers. */
 export function Controls({ run }: { readonly run: RunDetail }) {
   if (isReport) return null;
-  const { control: state } = run;
+  const { control: state, answers } = run;
   const why = whyNot(run);
+  const shown = sent.value.filter((one) => one.run === run.id).slice(0, 5);
   return (
     <section class="panel" aria-label="Controls">
       {why && <p class="note">{why}</p>}
       {state && isOn(run) && <Requests run={run} state={state} off={why !== undefined} />}
       <ul aria-live="polite" aria-label="Answers of the run">
-        {sent.value
-          .filter((one) => one.run === run.id)
-          .slice(0, 5)
-          .map(({ request, record }) => (
-            <li key={request.id} class={record?.outcome ?? "waiting"}>
-              {requestText(request)}: {answerText(record, state?.state === "ended")}
+        {shown.map(({ request }) => {
+          const answer = answers.find((one) => one.request.id === request.id);
+          return (
+            <li key={request.id} class={answer?.outcome ?? "waiting"}>
+              {requestText(request)}: {answerText(answer, !isOn(run))}
             </li>
-          ))}
+          );
+        })}
       </ul>
     </section>
   );

@@ -10,7 +10,7 @@ import type {
   RunDetail,
   Verified,
 } from "../api.ts";
-import { apiOf, type Changes, emit, isReport, onLive, send, session } from "./client.ts";
+import { apiOf, changesOfRun, emit, isReport, onLive, send, session } from "./client.ts";
 import { askedAt, Button, Loaded, Table } from "./elements.tsx";
 import { formatNumber, formatTime } from "./format.ts";
 import { withNewer } from "./log-lines.ts";
@@ -228,8 +228,9 @@ function Frames({ fps, frames, name }: Film & { readonly name: string }) {
 
 /** The newest lines, and those that come: the box stays at its end, or where somebody has scrolled to. */
 export function LogView({ run }: { readonly run: RunDetail }) {
-  const live: Changes<LogPart> = (change) =>
-    onLive("log", (part) => part.run === run.id && change((held) => withNewer(held, part)));
+  const live = changesOfRun<LogPart>(run.id, (change) =>
+    onLive("log", (part) => part.run === run.id && change((held) => withNewer(held, part))),
+  );
   return (
     <Loaded<LogPart> path={apiOf(run.id, "log")} live={live}>
       {({ lines }) => (

@@ -3,7 +3,16 @@ import type { ComponentChildren, JSX } from "preact";
 import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunEventKind, RunEvents } from "../../metrics/index.ts";
-import { type Answer, apiOf, asker, type Changes, type Failure, follow, onLive } from "./client.ts";
+import {
+  type Answer,
+  apiOf,
+  asker,
+  type Changes,
+  changesOfRun,
+  type Failure,
+  follow,
+  onLive,
+} from "./client.ts";
 
 interface LoadedProps<T> {
   readonly path: string;
@@ -32,10 +41,10 @@ export const Missing = ({ error }: { readonly error: Failure | undefined }) =>
   );
 
 /** Asks again whenever a run files an event of a kind. */
-export const askedAt =
-  <T,>(run: string, kind: RunEventKind): Changes<T> =>
-  (change) =>
-    onLive("event", (event) => event.run === run && event.kind === kind && change(() => undefined));
+export const askedAt = <T,>(run: string, kind: RunEventKind): Changes<T> =>
+  changesOfRun(run, (change) =>
+    onLive("event", (event) => event.run === run && event.kind === kind && change(() => undefined)),
+  );
 
 interface EventsProps<K extends RunEventKind> {
   readonly run: string;
@@ -94,8 +103,8 @@ export function Table<R>({ caption, columns, rows, empty, class: look = "data", 
         <table class={look} aria-label={caption} aria-rowcount={rows.length + 1}>
           <thead>
             <tr>
-              {columns.map(({ title, head, number }) => (
-                <th key={title} scope="col" class={number ? "number" : undefined}>
+              {columns.map(({ title, head, number }, at) => (
+                <th key={at} scope="col" class={number ? "number" : undefined}>
                   {head ?? title}
                 </th>
               ))}
@@ -125,10 +134,10 @@ interface RowProps<R> extends Pick<TableProps<R>, "columns"> {
 
 const Row = memo(<R,>({ row, index, columns }: RowProps<R>) => (
   <tr aria-rowindex={index}>
-    {columns.map(({ title, cell, number }, at) => {
+    {columns.map(({ cell, number }, at) => {
       const Cell = at === 0 ? "th" : "td";
       return (
-        <Cell key={title} scope={at === 0 ? "row" : undefined} class={number ? "number" : undefined}>
+        <Cell key={at} scope={at === 0 ? "row" : undefined} class={number ? "number" : undefined}>
           {cell(row)}
         </Cell>
       );

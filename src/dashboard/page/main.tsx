@@ -4,7 +4,7 @@ import { effect, useComputed } from "@preact/signals";
 import { render } from "preact";
 import type { RunSummary } from "../api.ts";
 import { shortcutsOfCharts } from "./charts.tsx";
-import { connected, dismiss, isReport, openSession, session, toasts, watch } from "./client.ts";
+import { connected, dismiss, followSession, isReport, session, toasts, watch } from "./client.ts";
 import { Controls } from "./controls.tsx";
 import { Button, Missing, Select } from "./elements.tsx";
 import { formatTime } from "./format.ts";
@@ -187,7 +187,7 @@ effect(() => {
   document.title = run === undefined ? "Espalier" : `${runs.value?.get(run)?.name ?? run} · Espalier`;
 });
 addEventListener("keydown", pressed);
-void openSession();
+followSession();
 followRuns();
 const root = document.getElementById("app");
 if (root) render(<Page />, root);

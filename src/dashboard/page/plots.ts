@@ -6,7 +6,7 @@
 import { computed, signal } from "@preact/signals";
 import uPlot from "uplot";
 import type { LiveEvents } from "../api.ts";
-import { type Answer, type Changes, follow, getSeries, notify, onLive } from "./client.ts";
+import { type Answer, type Changes, changesOfRun, follow, getSeries, notify, onLive } from "./client.ts";
 import { formatDuration, formatNumber, formatTick } from "./format.ts";
 import { append, type Curve, type CurvePoint, curveOf, extremes, refine, smooth, thin } from "./series.ts";
 import { overlaid, setView, view } from "./view.ts";
@@ -178,12 +178,7 @@ class Plot {
         this.#held.set(line, data);
         this.#ask();
         this.#changed();
-      } else if (error) {
-        notify(error);
-        // When it comes near again it is asked for again.
-        this.#followed.get(line)?.();
-        this.#followed.delete(line);
-      }
+      } else if (error) notify(error);
     };
     this.#followed.set(
       line,
@@ -191,23 +186,12 @@ class Plot {
     );
   }
 
-  #changesOf(line: Line): Changes<Held> {
-    let resumes = Number.POSITIVE_INFINITY;
-    return (change) => {
-      const ends = [
-        onLive("metrics", ({ run, series: { [this.#plotted.key]: came } }) => {
-          if (came && run === line.run) change((held) => this.#appended(line, held, came));
-        }),
-        // A run that goes on from a checkpoint logs some steps again: what it had after them is gone.
-        onLive("runs", ({ changed }) => {
-          const run = changed.find(({ id }) => id === line.run);
-          if (run && run.resumes > resumes) change(() => undefined);
-          resumes = run?.resumes ?? resumes;
-        }),
-      ];
-      return () => ends.forEach((end) => end());
-    };
-  }
+  #changesOf = (line: Line): Changes<Held> =>
+    changesOfRun(line.run, (change) =>
+      onLive("metrics", ({ run, series: { [this.#plotted.key]: came } }) => {
+        if (came && run === line.run) change((held) => this.#appended(line, held, came));
+      }),
+    );
 
   #appended(line: Line, held: Held, came: LiveEvents["metrics"]["series"][string]): Held {
     let { notFinite } = held;

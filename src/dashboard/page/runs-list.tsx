@@ -8,7 +8,7 @@ import { apiOf, emit, getSeries, isReport, notify, now, send, session } from "./
 import { AskingButton, Button, Check, type Column, Field, Missing, Table } from "./elements.tsx";
 import { formatAge, formatDuration, formatNumber, formatTick, formatTime } from "./format.ts";
 import { runs } from "./runs.ts";
-import { linkTo, setView, toggled, view } from "./view.ts";
+import { linkTo, mostOverlaid, setView, toggled, view } from "./view.ts";
 
 /** A column that the list can be sorted by. */
 interface SortedColumn {
@@ -255,7 +255,9 @@ function Selection({ selected }: { readonly selected: readonly RunSummary[] }) {
   return (
     <fieldset class="toolbar selection" aria-label="Selected runs">
       <strong>{selected.length} selected</strong>
-      <a href={linkTo({ run: ids[0], runs: ids, tab: "charts" })}>Overlay in charts</a>
+      <a href={linkTo({ run: ids[0], runs: ids.slice(0, mostOverlaid), tab: "charts" })}>
+        Overlay {ids.length > mostOverlaid && `the first ${mostOverlaid} `}in charts
+      </a>
       <RunActions selected={selected} />
       <Button text="Clear selection" on={() => setView({ runs: [] }, false)} />
     </fieldset>
@@ -313,7 +315,7 @@ function hide(ids: readonly string[]): void {
 async function mark(selected: readonly RunSummary[], marks: (run: RunSummary) => RunMarks): Promise<void> {
   for (const run of selected) {
     const marked = await send<RunSummary>("POST", apiOf(run.id, "marks"), marks(run));
-    if (marked) emit("runs", { changed: [marked], gone: [] });
+    if (marked) emit("runs", { changed: [marked], anew: [], gone: [] });
   }
 }
 
@@ -328,7 +330,7 @@ async function remove(ids: readonly string[]): Promise<void> {
   const gone: string[] = [];
   for (const id of ids)
     if (await send("DELETE", `${apiOf(id)}?confirm=${encodeURIComponent(id)}`)) gone.push(id);
-  emit("runs", { changed: [], gone });
+  emit("runs", { changed: [], anew: [], gone });
   const { run, runs: others } = view.peek();
   const left = others.filter((id) => !gone.includes(id));
   setView({ run: run && gone.includes(run) ? undefined : run, runs: left });

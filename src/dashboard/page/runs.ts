@@ -1,7 +1,7 @@
 // The runs that the page knows: asked for once, then kept by increments.
 import { signal } from "@preact/signals";
-import type { ControlState, LiveEvents, MetricSummary, RunDetail, RunSummary } from "../api.ts";
-import { type Answer, apiOf, asker, type Changes, follow, notify, onLive } from "./client.ts";
+import type { LiveEvents, MetricSummary, RunDetail, RunSummary } from "../api.ts";
+import { type Answer, apiOf, asker, type Changes, changesOfRun, follow, notify, onLive } from "./client.ts";
 
 type RunsById = ReadonlyMap<string, RunSummary>;
 
@@ -52,19 +52,21 @@ export function followDetails(ids: readonly string[]): void {
   }
 }
 
-const changesOf =
-  (id: string): Changes<RunDetail> =>
-  (change) => {
-    const ends = [
+const changesOf = (id: string): Changes<RunDetail> =>
+  changesOfRun(
+    id,
+    (change) =>
       onLive("metrics", ({ run, series }) => run === id && change((known) => withMetrics(known, series))),
-      onLive("control", ({ run, state }) => run === id && change((known) => withControl(known, state))),
-    ];
-    return () => ends.forEach((end) => end());
-  };
+    (change) =>
+      onLive("control", (event) => event.run === id && change((known) => withControl(known, event))),
+  );
 
 /** What came before the answer may be older. */
-const withControl = (run: RunDetail, control: ControlState): RunDetail =>
-  control.wall < (run.control?.wall ?? 0) ? run : { ...run, control };
+const withControl = (run: RunDetail, { state, records }: LiveEvents["control"]): RunDetail => ({
+  ...run,
+  control: state.wall < (run.control?.wall ?? 0) ? run.control : state,
+  answers: [...run.answers, ...records],
+});
 
 /** Adds the metrics that a run logs for the first time. */
 function withMetrics(run: RunDetail, series: LiveEvents["metrics"]["series"]): RunDetail {

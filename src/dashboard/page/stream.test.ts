@@ -24,6 +24,14 @@ it("joins events that come in pieces, and passes over comments", async () => {
   await events.return(undefined);
 });
 
+it("takes what other programs see as the end of a line as a character", async () => {
+  const { stream, write } = written();
+  write('event: runs\ndata: {"tag":"a\u2028b\u0085c"}\n\n');
+  const events = eventsOf(stream, 1000);
+  expect((await events.next()).value).toEqual(["runs", { tag: "a\u2028b\u0085c" }]);
+  await events.return(undefined);
+});
+
 it("ends when nothing has come for too long, and not while comments come", async () => {
   vi.useFakeTimers();
   try {

@@ -17,7 +17,7 @@ export async function* eventsOf(
     const parts = (rest + decoder.decode(value, { stream: true })).split("\n\n");
     rest = parts.pop() ?? "";
     for (const part of parts) {
-      const [, name, data] = /^event: (.*)\ndata: (.*)$/m.exec(part) ?? [];
+      const [, name, data] = /^event: (.*)\ndata: (.*)$/s.exec(part) ?? [];
       if (name !== undefined && data !== undefined) yield [name, JSON.parse(data)];
     }
   }

@@ -1,6 +1,6 @@
 // The tab "Time": shares of phases and hooks over the run.
 import type { RunDetail, Series } from "../api.ts";
-import { type Changes, getSeries, onLive } from "./client.ts";
+import { type Changes, changesOfRun, getSeries, onLive } from "./client.ts";
 import { Loaded, Mark } from "./elements.tsx";
 import { isTimed, stackTimes, sum } from "./timeline.ts";
 import { type View, view } from "./view.ts";
@@ -34,9 +34,8 @@ const askAll = async (
 };
 
 /** Adds the timings that the run logs every few seconds; asks for fewer points where they have become many. */
-const newTimings =
-  (run: string, axis: View["axis"]): Changes<readonly Series[]> =>
-  (change) =>
+const newTimings = (run: string, axis: View["axis"]): Changes<readonly Series[]> =>
+  changesOfRun(run, (change) =>
     onLive("metrics", (event) => {
       if (event.run !== run || !Object.keys(event.series).some(isTimed)) return;
       change((all) => {
@@ -46,7 +45,8 @@ const newTimings =
           return came ? { ...one, x: [...one.x, ...came[axis]], mean: [...one.mean, ...came.value] } : one;
         });
       });
-    });
+    }),
+  );
 
 /** Layers over readings: each column is a reading. Below, their names with the average of their shares. */
 function Shares({ series }: { readonly series: readonly Series[] }) {

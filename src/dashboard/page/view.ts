@@ -82,13 +82,17 @@ const inBrowser = typeof location !== "undefined";
 /** What the page shows now. Read `view.value` while rendering to be rendered anew when it changes. */
 export const view = signal<View>(parseView(inBrowser ? location.hash : ""));
 
+/** The most runs whose curves are drawn: as many as a page may watch. */
+export const mostOverlaid = 50;
+
 /** The runs whose curves are drawn: the one in front and those overlaid, in an order that picking one does not change. */
 export const overlaid = computed(() => JSON.parse(overlaidIds.value) as readonly string[]);
 // A text, so that what else changes in the view leaves the charts as they are.
 const overlaidIds = computed(() => {
   const { run, runs } = view.value;
   if (run === undefined) return "[]";
-  return JSON.stringify(runs.includes(run) ? runs : [run, ...runs]);
+  const shown = runs.slice(0, mostOverlaid);
+  return JSON.stringify(shown.includes(run) ? shown : [run, ...shown.slice(0, mostOverlaid - 1)]);
 });
 
 /**

@@ -12,7 +12,7 @@ import { formatNumber, formatTime } from "./format.ts";
 import { runs } from "./runs.ts";
 import { nestHooks } from "./timeline.ts";
 import { TimeView } from "./timeline-view.tsx";
-import { linkTo, setView, view } from "./view.ts";
+import { linkTo, overlaid, setView, view } from "./view.ts";
 
 interface Tab {
   readonly id: string;
@@ -106,7 +106,7 @@ const isHealth = (key: string): boolean =>
 
 /** The resolved configuration, and in what it differs from others. */
 function ConfigurationView({ run }: { readonly run: RunDetail }) {
-  const others = view.value.runs.filter((id) => id !== run.id);
+  const others = overlaid.value.filter((id) => id !== run.id);
   const choices = [...(runs.value?.values() ?? [])].filter(({ id }) => id !== run.id);
   return (
     <>

@@ -92,6 +92,14 @@ describe("requests", () => {
     ).toBe(1);
   });
 
+  it("to pause are refused once the run is told to stop", async () => {
+    const directory = temporaryDirectory();
+    put(directory, { action: "stop" }, { id: "first", at: 1 });
+    put(directory, { action: "pause" }, { id: "then", at: 2 });
+    await started([], { directory }).result;
+    expect(answerOf(directory, "then")).toMatchObject({ outcome: "refused", message: "the run ends" });
+  });
+
   it("are interventions in the stats store, with who, what, and the answer; beside another hook's", async () => {
     const statsStore = await openStatsStore(join(temporaryDirectory(), "stats.db"));
     const metrics = metricsHook({

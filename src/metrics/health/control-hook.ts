@@ -396,6 +396,7 @@ class RunControl {
     switch (request.action) {
       case "pause":
         if (this.#paused) throw refusal("the run is paused");
+        if (isToEnd(context)) throw refusal("the run ends");
         this.#setPaused(true, context);
         return "the run is paused";
       case "resume":
