@@ -328,6 +328,24 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
       await page.context().close();
     });
 
+    it("of which every second value is not finite has the others as points, and its id as it is", async () => {
+      await fileRun(store, "abc", { name: "turned \u202e around" });
+      for (let step = 1; step <= 60; step++)
+        await fileValue(store, "abc", step, step % 2 ? step : Number.NaN);
+      const page = await open({ run: "abc" });
+      expect(await blankCharts(page)).toEqual([]);
+      await page.getByText("30 not finite").waitFor();
+      const places = await page.evaluate(`[0, 1, 2].map((i) => {
+        const range = document.createRange();
+        const text = document.querySelector("h2 .id").firstChild;
+        range.setStart(text, i);
+        range.setEnd(text, i + 1);
+        return range.getBoundingClientRect().left;
+      })`);
+      expect(places).toEqual((places as number[]).toSorted((a, b) => a - b));
+      await page.context().close();
+    });
+
     it("is asked for again where it was refused", async () => {
       const page = await open({ run: "low", tab: "configuration" });
       await page.getByText('"rate"').waitFor();

@@ -117,7 +117,8 @@ function Legend({ runs }: { readonly runs: readonly RunDetail[] }) {
           class={id === front ? "front" : ""}
           onClick={() => setView({ hidden: toggled(hidden, id) })}
         >
-          <Mark color={`var(--curve-${colour % 8})`} dashed={colour >= 8} /> {name} <small>{id}</small>
+          <Mark color={`var(--curve-${colour % 8})`} dashed={colour >= 8} /> <bdi>{name}</bdi>{" "}
+          <small>{id}</small>
         </button>
       ))}
     </fieldset>

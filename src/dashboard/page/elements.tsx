@@ -34,11 +34,17 @@ export function Loaded<T>({ path, live, ask, children }: LoadedProps<T>) {
 export const Missing = ({ error }: { readonly error: Failure | undefined }) =>
   error ? (
     <p class="note" role="alert">
-      {error.message} {error.fix}
+      <Reason failure={error} />
     </p>
   ) : (
     <p class="note">Loading…</p>
   );
+
+export const Reason = ({ failure: { message, fix } }: { readonly failure: Failure }) => (
+  <span>
+    {message} {fix && <em>{fix}</em>}
+  </span>
+);
 
 /** Asks again whenever a run files an event of a kind. */
 export const askedAt = <T,>(run: string, kind: RunEventKind): Changes<T> =>

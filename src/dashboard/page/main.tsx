@@ -6,7 +6,7 @@ import type { RunSummary } from "../api.ts";
 import { shortcutsOfCharts } from "./charts.tsx";
 import { connected, dismiss, followSession, isReport, session, toasts, watch } from "./client.ts";
 import { Controls } from "./controls.tsx";
-import { Button, Missing, Select } from "./elements.tsx";
+import { Button, Missing, Reason, Select } from "./elements.tsx";
 import { formatTime } from "./format.ts";
 import { details, followDetails, followRuns, runs } from "./runs.ts";
 import { listed, RunActions, RunFacts, RunsList } from "./runs-list.tsx";
@@ -76,7 +76,7 @@ function RunPage({ id }: { readonly id: string }) {
     <>
       <header class="run">
         <h2>
-          {run.name} <small class="id">{run.id}</small>
+          <bdi>{run.name}</bdi> <small class="id">{run.id}</small>
         </h2>
         <p class="facts">
           <RunFacts run={run} />
@@ -95,9 +95,7 @@ function Toasts() {
     <div class="toasts" role="alert">
       {toasts.value.map((toast) => (
         <p key={toast.message}>
-          <span>
-            {toast.message} {toast.fix && <em>{toast.fix}</em>}
-          </span>
+          <Reason failure={toast} />
           <Button text="×" aria-label="Dismiss" on={() => dismiss(toast)} />
         </p>
       ))}

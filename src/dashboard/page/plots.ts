@@ -301,6 +301,7 @@ class Plot {
         stroke,
         // The run in front stands out among several.
         width: lines.length > 1 && line.run === run ? 2.5 : 1.5,
+        points: { filter: loneValues },
         dash: line.colour < 8 ? [] : [6, 3],
         value: (u, value, at) => formatNumber(u.cursor.idx == null ? newest(u, at) : value),
       };
@@ -409,6 +410,15 @@ class Plot {
     return null;
   }
 }
+
+/** Values between two that are not finite, which no line reaches: they are drawn as points. */
+const loneValues: uPlot.Series.Points.Filter = (u, series, areAllShown) => {
+  if (areAllShown) return null;
+  // Where only another curve has a value, there is undefined.
+  const own = Array.from(u.data[series] ?? [], (y, i) => [i, y] as const).filter(([, y]) => y !== undefined);
+  const isGap = (at: number) => (own[at]?.[1] ?? null) === null;
+  return own.flatMap(([i, y], at) => (y === null || !isGap(at - 1) || !isGap(at + 1) ? [] : [i]));
+};
 
 function bringToFront(line: Line | undefined): void {
   if (line && line.run !== view.peek().run) setView({ run: line.run, runs: overlaid.peek() });

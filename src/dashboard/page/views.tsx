@@ -142,7 +142,7 @@ function Difference({ runs }: { readonly runs: readonly string[] }) {
                 title: id,
                 cell: ([, values]: Setting) => {
                   const changed = values[i] !== values[0];
-                  return <span class={changed ? "changed" : ""}>{values[i] ?? "—"}</span>;
+                  return <span class={changed ? "break changed" : "break"}>{values[i] ?? "—"}</span>;
                 },
               })),
             ]}
