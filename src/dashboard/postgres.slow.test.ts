@@ -259,7 +259,7 @@ describe.skipIf("missing" in found)("the dashboard over Postgres", { timeout: 12
     const rows = () => ask(url, "select id, tags, archived::int from espalier.runs order by started_at");
     expect(await rows()).toMatchObject([{ id: "other" }, { id: run, tags: '["kept"]', archived: 1 }]);
     expect((await send("DELETE", `/api/runs/${run}?confirm=${run}`)).status).toBe(200);
-    expect(await events.next("runs")).toEqual({ changed: [], gone: [run] });
+    expect(await events.next("runs")).toEqual({ changed: [], anew: [], gone: [run] });
     expect(await rows()).toMatchObject([{ id: "other" }]);
     const [left] = await ask(url, "select count(*)::int as rows from espalier.metrics");
     expect(left).toEqual({ rows: 0 });

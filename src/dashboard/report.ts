@@ -81,23 +81,18 @@ function withAnswers(page: string, answers: Readonly<Record<string, unknown>>): 
     if (path === undefined) throw new EspalierError("DASHBOARD_NOT_FOUND", `the page has no ${name}`);
     return readFileSync(path, "utf8");
   };
-  const scripts: string[] = [];
-  const document = read("index.html")
-    .replace(/<script\b[^>]*\bsrc="([^"]+)"[^>]*><\/script>/g, (_, name: string) => {
-      scripts.push(read(name));
-      return "";
-    })
+  // No name of a run, a metric or a hook can end the script: `<` stands in it as an escape.
+  const own = `<script>window.__ESPALIER_REPORT__=${JSON.stringify(answers).replaceAll("<", "\\u003c")}</script>`;
+  const meta = `<meta http-equiv="Content-Security-Policy" content="${policy}">`;
+  return read("index.html")
     .replace(/<link\b[^>]*\brel="stylesheet"[^>]*>/g, (link) => {
       const name = /\bhref="([^"]+)"/.exec(link)?.[1] ?? "";
       return `<style>${read(name).replaceAll("</style", "<\\/style")}</style>`;
-    });
-  // No name of a run, a metric or a hook can end the script: `<` stands in it as an escape.
-  const own = `<script>window.__ESPALIER_REPORT__=${JSON.stringify(answers).replaceAll("<", "\\u003c")}</script>`;
-  const code = scripts.map(
-    (text) => `<script type="module">${text.replaceAll("</script", "<\\/script")}</script>`,
-  );
-  const meta = `<meta http-equiv="Content-Security-Policy" content="${policy}">`;
-  return document
-    .replace(/<head>/, (head) => head + meta)
-    .replace(/<\/body>/, (end) => own + code.join("") + end);
+    })
+    .replace(
+      /<script\b[^>]*\bsrc="([^"]+)"[^>]*><\/script>/g,
+      (_, name: string) =>
+        `<script type="module">${read(name).replaceAll("</script", "<\\/script")}</script>`,
+    )
+    .replace("<head>", (head) => head + meta + own);
 }

@@ -165,7 +165,9 @@ function sendText(response: ServerResponse, status: number, text: string): void 
 /** Answers that pages hold, by the tag of their version, the newest last. */
 type SentAnswers = Map<string, string>;
 
+/** Of recorded episodes and long tables one answer can have millions of characters. */
 const MOST_SENT = 60;
+const MOST_CHARACTERS = 30_000_000;
 
 /** Sends what has changed since the answer that the request says it holds; the whole answer where that is unknown or shorter. */
 function sendChanges(
@@ -180,7 +182,12 @@ function sendChanges(
   const before = sent.get(held);
   sent.delete(tag);
   sent.set(tag, text);
-  if (sent.size > MOST_SENT) sent.delete([...sent.keys()][0] ?? "");
+  let characters = [...sent.values()].reduce((sum, { length }) => sum + length, 0);
+  for (const [oldest, { length }] of sent) {
+    if (sent.size <= MOST_SENT && characters <= MOST_CHARACTERS) break;
+    sent.delete(oldest);
+    characters -= length;
+  }
   response.setHeader("etag", tag);
   if (held === tag) {
     response.writeHead(304).end();

@@ -184,41 +184,41 @@ export function follow<T>(
   show: (answer: Answer<T>) => void,
 ): () => void {
   let [asked, data] = [0, undefined as T | undefined];
+  /** Changes that wait for an answer. */
+  let waiting: ((data: T) => T | undefined)[] = [];
   let again: ReturnType<typeof setTimeout> | undefined;
-  // What comes before the answer changes it when it is there. Nothing waits for one that failed.
-  let before: ((data: T) => T | undefined)[] | undefined;
-  const take = (next: T | undefined): void => {
-    const known = data;
-    data = next;
-    if (next === undefined) load();
-    else if (next !== known) show({ data: next });
-  };
-  const change = (next: (data: T) => T | undefined): void => {
-    if (data === undefined) before?.push(next);
-    else take(next(data));
-  };
   const load = (): void => {
     clearTimeout(again);
     const own = ++asked;
-    const came: NonNullable<typeof before> = [];
-    before = came;
+    [data, waiting] = [undefined, []];
     const answered = (found: T) => {
       if (own !== asked) return;
-      take(found);
-      // Changes after one that asks again are in the next answer.
-      for (const next of came) if (own === asked) change(next);
+      data = found;
+      show({ data });
+      apply();
     };
     const failed = (error: Failure) => {
       if (own !== asked) return;
-      before = undefined;
       show({ error });
       // A report will not hold more.
       if (!isReport) again = setTimeout(load, refusalTime);
     };
     void liveOpened.then(ask).then(answered, failed);
   };
-  const end = live?.(change);
-  const settle = reconnects.subscribe(() => take(undefined));
+  // Changes after one that asks again are in the next answer.
+  const apply = (): void => {
+    while (data !== undefined && waiting.length > 0) {
+      const known = data;
+      data = waiting.shift()?.(known);
+      if (data === undefined) load();
+      else if (data !== known) show({ data });
+    }
+  };
+  const end = live?.((next) => {
+    waiting.push(next);
+    apply();
+  });
+  const settle = reconnects.subscribe(load);
   return () => {
     asked = 0;
     clearTimeout(again);
