@@ -47,6 +47,22 @@ describe("espalier dashboard", patience, () => {
     expect((await closed)[0]).toBe(expected);
   });
 
+  it("prints an address that has a token with signs as it is", async () => {
+    await stored();
+    const token = "a+b/c=d&e%20#f?g";
+    const child = spawn(
+      process.execPath,
+      ["--import", "tsx", main, "dashboard", "--runs", path(""), "--port", "0", "--token", token],
+      { env: { ...process.env, ESPALIER_STORE: "" }, stdio: ["ignore", "pipe", "inherit"] },
+    );
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    await lines.next();
+    const { hash } = new URL((await lines.next()).value);
+    // As the page reads it.
+    expect(new URLSearchParams(hash.slice(1)).get("token")).toBe(token);
+  });
+
   it("starts where there is no stats store yet, and makes none", async () => {
     const child = spawn(
       process.execPath,

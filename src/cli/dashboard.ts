@@ -55,7 +55,11 @@ async function dashboard(options: DashboardCommandOptions, around: Surroundings)
     const lines = [await storeText(store, around)];
     const server = await startDashboard({ store, directory, ...address });
     try {
-      lines.push(...addressesOf(server, options.host).map((url) => `${url}#token=${server.token}`));
+      lines.push(
+        ...addressesOf(server, options.host).map(
+          (url) => `${url}#${new URLSearchParams({ token: server.token })}`,
+        ),
+      );
       await out.write(`${lines.join("\n")}\nCtrl-C ends it\n`);
       await new Promise<void>((done) => {
         if (signal.aborted) done();

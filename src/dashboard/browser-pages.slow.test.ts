@@ -132,6 +132,14 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
       await page.context().close();
     });
 
+    it("is there whatever a link says that it is sorted by", async () => {
+      for (const sort of ["__proto__", "constructor", "-toString"]) {
+        const page = await open({ sort });
+        await until(() => rowsOf(page).count()).toBeGreaterThan(2);
+        await page.context().close();
+      }
+    });
+
     it("hides, archives and restores runs", async () => {
       const page = await open();
       await page.getByLabel("Select third model third").check();
@@ -548,6 +556,11 @@ describe.skipIf("missing" in found)("pages of the dashboard", { timeout: 120_000
     makeDirectory(directory, "gone");
     const page = await open({ run: "gone" });
     await page.getByText("espalier resume gone").waitFor();
+    await fileRun(store, "stopped");
+    makeDirectory(directory, "stopped");
+    await store.endRun("stopped", { outcome: "interrupted", counters: { ...noCounters } });
+    await page.goto(addressOf(dashboard, { run: "stopped" }));
+    await page.getByText("espalier resume stopped").waitFor();
     await page.context().close();
   });
 

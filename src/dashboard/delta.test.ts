@@ -32,15 +32,15 @@ it("sends rows that are new or changed, and no others", () => {
   const rows = Array.from({ length: 500 }, (_, i) => ({ name: `step-${i}`, protected: false }));
   const newer = { name: "step-500", protected: false };
   expect(sent(rows, [...rows, newer])).toEqual({
-    list: [[0, 500], { at: 500, change: { is: newer } }],
+    list: [[0, 500], { is: newer }],
   });
   // New ones come first, old ones are pruned.
   expect(sent(rows, [newer, ...rows.slice(0, 400)])).toEqual({
-    list: [{ at: 0, change: { is: newer } }, [0, 400]],
+    list: [{ is: newer }, [0, 400]],
   });
   const changed = rows.map((row, i) => (i === 7 ? { ...row, protected: true } : row));
   expect(sent(rows, changed)).toEqual({
-    list: [[0, 7], { at: 7, change: { fields: { protected: { is: true } }, gone: [] } }, [8, 492]],
+    list: [[0, 7], { is: { name: "step-7", protected: true } }, [8, 492]],
   });
 });
 
@@ -48,7 +48,7 @@ it("looks into what an answer holds", () => {
   const before = { plan: "a long text", hooks: [{ name: "a", count: 1 }], old: 1 };
   const after = { plan: "a long text", hooks: [{ name: "a", count: 2 }] };
   expect(sent(before, after)).toEqual({
-    fields: { hooks: { list: [{ at: 0, change: { fields: { count: { is: 2 } }, gone: [] } }] } },
+    fields: { hooks: { list: [{ is: { name: "a", count: 2 } }] } },
     gone: ["old"],
   });
 });

@@ -2,10 +2,9 @@
  * What has changed in an answer, for a page that holds the one before: delta encoding of HTTP (RFC 3229). Server and page
  * share this file. Answers are JSON documents, and so are deltas:
  *
- *     { is: value }                                  it is something else
- *     { fields: { NAME: delta }, gone: [NAME] }      of an object: fields that are new or changed, and those that went
- *     { list: [[4, 96], { at: 7, change: delta }] }  of a list: 96 elements of the one before from place 4 on, then one
- *                                                    that has become of the element at place 7, or is new
+ *     { is: value }                              it is something else
+ *     { fields: { NAME: delta }, gone: [NAME] }  of an object: fields that are new or changed, and those that went
+ *     { list: [[4, 96], { is: value }] }         of a list: 96 elements of the one before from place 4 on, then another
  */
 
 /** What a page accepts, in `a-im`, and the server says in `im` where it sends a delta. */
@@ -16,8 +15,8 @@ export type Delta =
   | { readonly fields: Readonly<Record<string, Delta>>; readonly gone: readonly string[] }
   | { readonly list: readonly Piece[] };
 
-/** Elements of the list before, or one element: what has changed in that at place `at`. */
-type Piece = readonly [from: number, count: number] | { readonly at: number; readonly change: Delta };
+/** Elements of the list before, or one that was not in it. */
+type Piece = [from: number, count: number] | { readonly is: unknown };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -43,24 +42,13 @@ export function difference(before: unknown, after: unknown): Delta {
 function piecesOf(before: readonly unknown[], after: readonly unknown[]): readonly Piece[] {
   const texts = before.map((value) => JSON.stringify(value));
   const places = new Map(texts.map((text, i) => [text, i]));
-  const kept = new Set(after.map((value) => JSON.stringify(value)));
   const pieces: Piece[] = [];
-  let [from, count] = [0, 0];
-  const endRun = () => {
-    if (count > 0) pieces.push([from, count]);
-    [from, count] = [from + count, 0];
-  };
-  after.forEach((value, at) => {
+  for (const value of after) {
     const text = JSON.stringify(value);
-    const place = texts[from + count] === text ? from + count : places.get(text);
-    if (place !== from + count || count === 0) endRun();
-    if (place === undefined) {
-      const changed = at < texts.length && !kept.has(texts[at] ?? "");
-      pieces.push({ at, change: changed ? difference(before[at], value) : { is: value } });
-    } else if (count === 0) [from, count] = [place, 1];
-    else count += 1;
-  });
-  endRun();
+    const [last, place] = [pieces.at(-1), places.get(text)];
+    if (Array.isArray(last) && texts[last[0] + last[1]] === text) last[1] += 1;
+    else pieces.push(place === undefined ? { is: value } : [place, 1]);
+  }
   return pieces;
 }
 
@@ -70,7 +58,7 @@ export function applied(before: unknown, delta: Delta): unknown {
   if ("list" in delta) {
     const list = before as readonly unknown[];
     return delta.list.flatMap((piece) =>
-      "change" in piece ? [applied(list[piece.at], piece.change)] : list.slice(piece[0], piece[0] + piece[1]),
+      Array.isArray(piece) ? list.slice(piece[0], piece[0] + piece[1]) : [piece.is],
     );
   }
   const known = Object.entries(before as Fields).filter(([name]) => !delta.gone.includes(name));

@@ -137,8 +137,9 @@ describe("another address than loopback", () => {
     expect((await ask("/", { headers: { host: "evil.example" } })).status).toBe(403);
   });
 
-  it("refuses a token that can be guessed", async () => {
-    await expect(serveDashboard({ token: "short" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  it("refuses a token that can be guessed, and one that no header holds", async () => {
+    for (const token of ["short", "секретный-пароль", "with a space in it", "a line\nand another one"])
+      await expect(serveDashboard({ token })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 });
 

@@ -91,7 +91,7 @@ it("sends what has changed in an answer to those who hold the one before", async
   await file(20);
   const more = await look(first.headers.etag);
   expect(more).toMatchObject({ status: 226, headers: { im: "espalier-delta" } });
-  expect(more.json).toMatchObject({ list: [[0, 20], { change: { is: { step: 20 } } }] });
+  expect(more.json).toMatchObject({ list: [[0, 20], { is: { step: 20 } }] });
   expect(applied(first.json, JSON.parse(more.text))).toEqual(
     (await ask("/api/runs/a/events?kind=evaluation")).json,
   );

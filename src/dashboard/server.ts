@@ -41,7 +41,7 @@ export interface DashboardOptions extends RunsOptions {
   readonly host?: string;
   /** Default: 6006, or the next that is free. 0: any that is free. */
   readonly port?: number;
-  /** What control needs, at least 16 characters. Default: made anew. */
+  /** What control needs, at least 16 characters of ASCII without spaces. Default: made anew. */
   readonly token?: string;
   /** The directory of the page's files. Default: the built page. */
   readonly page?: string;
@@ -80,9 +80,9 @@ const statuses: readonly (readonly [status: number, codes: RegExp])[] = [
  */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
   const { host = "127.0.0.1", token = randomBytes(24).toString("base64url") } = options;
-  if (token.length < 16)
-    throw new EspalierError("OPTION_INVALID", "the token is too short", {
-      fix: "give 16 characters or more",
+  if (!/^[!-~]{16,}$/.test(token))
+    throw new EspalierError("OPTION_INVALID", "the token is too short, or has what a header cannot hold", {
+      fix: "give 16 characters or more: letters without accents, digits and signs, no spaces",
     });
   const page = options.page ?? pageDirectory();
   const runs = await Runs.open(options);

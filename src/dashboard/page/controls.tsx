@@ -36,7 +36,7 @@ const isOn = ({ state, control }: RunDetail): boolean =>
 function whyNot(run: RunDetail): string | undefined {
   const more = run.hasDirectory ? `To go on from its newest checkpoint: espalier resume ${run.id}` : "";
   if (run.state === "lost") return `The process of this run is gone. ${more}`;
-  if (!isOn(run)) return "This run has ended.";
+  if (!isOn(run)) return run.state === "completed" ? "This run has ended." : `This run has ended. ${more}`;
   if (!run.control) return "This run cannot be steered: it has said nothing of what it can be told.";
   if (session.value?.control === true) return undefined;
   return "To steer this run, open the address with the token that `espalier dashboard` printed when it started.";

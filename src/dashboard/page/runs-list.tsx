@@ -60,7 +60,9 @@ export function listed(all: Iterable<RunSummary>): readonly RunSummary[] {
     const text = [run.name, run.id, run.state, ...run.tags].join("\n").toLowerCase();
     return words.every((word) => text.includes(word)) && tags.every((tag) => run.tags.includes(tag));
   });
-  const column = sorted[sort.replace(/^-/, "")];
+  const id = sort.replace(/^-/, "");
+  // What a link says may be no column.
+  const column = Object.hasOwn(sorted, id) ? sorted[id] : undefined;
   const sign = sort.startsWith("-") ? -1 : 1;
   return found.sort((a, b) => {
     const [x, y] = [column?.of(a) ?? 0, column?.of(b) ?? 0];
@@ -134,10 +136,11 @@ function SearchBar({ all }: { readonly all: ReadonlyMap<string, RunSummary> }) {
 
 function Heading({ id, title }: { readonly id: string; readonly title: string }) {
   const sort = useComputed(() => view.value.sort).value;
-  const [sign, order] = { [id]: ["▲", "ascending"], [`-${id}`]: ["▼", "descending"] }[sort] ?? [
-    "",
-    "not sorted",
-  ];
+  const orders = new Map([
+    [id, ["▲", "ascending"]],
+    [`-${id}`, ["▼", "descending"]],
+  ]);
+  const [sign, order] = orders.get(sort) ?? ["", "not sorted"];
   return (
     <Button
       text={`${title} ${sign}`}

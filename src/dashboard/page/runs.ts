@@ -1,6 +1,6 @@
 // The runs that the page knows: asked for once, then kept by increments.
 import { signal } from "@preact/signals";
-import type { LiveEvents, MetricSummary, RunDetail, RunSummary } from "../api.ts";
+import type { LiveEvents, RunDetail, RunSummary } from "../api.ts";
 import { type Answer, apiOf, asker, type Changes, changesOfRun, follow, notify, onLive } from "./client.ts";
 
 type RunsById = ReadonlyMap<string, RunSummary>;
@@ -55,11 +55,16 @@ export function followDetails(ids: readonly string[]): void {
 const changesOf = (id: string): Changes<RunDetail> =>
   changesOfRun(
     id,
-    (change) =>
-      onLive("metrics", ({ run, series }) => run === id && change((known) => withMetrics(known, series))),
+    (change) => onLive("metrics", (event) => event.run === id && change((known) => knowing(known, event))),
     (change) =>
       onLive("control", (event) => event.run === id && change((known) => withControl(known, event))),
   );
+
+/** What is logged for the first time is asked for: its axis and its unit. */
+function knowing(run: RunDetail, { series }: LiveEvents["metrics"]): RunDetail | undefined {
+  const keys = new Set(run.metrics.map(({ key }) => key));
+  return Object.keys(series).every((key) => keys.has(key)) ? run : undefined;
+}
 
 /** What came before the answer may be older. */
 const withControl = (run: RunDetail, { state, records }: LiveEvents["control"]): RunDetail => ({
@@ -67,17 +72,3 @@ const withControl = (run: RunDetail, { state, records }: LiveEvents["control"]):
   control: state.wall < (run.control?.wall ?? 0) ? run.control : state,
   answers: [...run.answers, ...records],
 });
-
-/** Adds the metrics that a run logs for the first time. */
-function withMetrics(run: RunDetail, series: LiveEvents["metrics"]["series"]): RunDetail {
-  const known = new Set(run.metrics.map((metric) => metric.key));
-  const added = Object.keys(series).filter((key) => !known.has(key));
-  if (added.length === 0) return run;
-  const metrics = added.map((key): MetricSummary => {
-    const [category = key, ...name] = key.split("/");
-    const like = run.metrics.find((one) => one.category === category) ?? run.metrics[0];
-    const last = series[key]?.value.at(-1) ?? null;
-    return { key, category, name: name.join("/"), axis: like?.axis ?? "steps", unit: undefined, last };
-  });
-  return { ...run, metrics: [...run.metrics, ...metrics] };
-}
