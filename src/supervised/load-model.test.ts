@@ -21,7 +21,7 @@ import {
 import { np, put, spec, type Value } from "../engine/index.ts";
 import * as nn from "../nn/index.ts";
 import { adam } from "../optim/index.ts";
-import { every } from "../schedule/index.ts";
+import { every, noCounters } from "../schedule/index.ts";
 import { emaHook, Trainer, type TrainerHook } from "../trainer/index.ts";
 import { loadModel } from "./load-model.ts";
 import type { SupervisedOptions } from "./options.ts";
@@ -179,6 +179,15 @@ describe("a loaded model", () => {
     const expected = await task.predict({ data: Int32Array.of(1, 2, 3, 4), shape: [1, 4] }).read();
     expect(await loaded.predictOne([1, 2, 3, 4])).toEqual(expected);
     await fails(loaded.predictOne([1, 2.5, 3, 4]), "DATA_INVALID", /input 0.*2\.5/);
+  });
+
+  it("says where a policy is used", async () => {
+    const directory = temporaryDirectory();
+    const manager = new CheckpointManager({ store: localStore(directory) });
+    const params = { getState: () => ({ w: 1 }), setState: () => undefined };
+    await manager.save({ params }, { counters: noCounters, config: { task: { policy: {} } } });
+    await manager.close();
+    await fails(loadModel(directory, on), "MODEL_UNKNOWN", /holds a policy.*loadActor/s);
   });
 
   it("asks for a model that holds functions of the caller's own, and takes no other", async () => {

@@ -246,8 +246,13 @@ function aboutOf({ manifest }: Checkpoint): About {
   };
 }
 
-function builtFrom({ path }: Checkpoint, recipe: Recipe | undefined): Model {
+function builtFrom({ path, manifest }: Checkpoint, recipe: Recipe | undefined): Model {
   if (recipe) return fromRecipe(recipe);
+  const task = isPlainObject(manifest.config) ? manifest.config.task : undefined;
+  if (isPlainObject(task) && "policy" in task)
+    throw new EspalierError("MODEL_UNKNOWN", `${path} holds a policy, which acts in an environment`, {
+      fix: "play it with espalier evaluate, or in a program with loadActor of espalier/rl",
+    });
   throw new EspalierError("MODEL_UNKNOWN", `${path} does not say how its model is built`, {
     fix: "give the model: loadModel(path, { model }); models of nn without functions of your own are built by themselves",
   });

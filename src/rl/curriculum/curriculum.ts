@@ -116,6 +116,23 @@ function resultsIn(scores: EvaluationScores["scores"], lessons: readonly string[
   });
 }
 
+/** The curriculum's shares. Refuses those by which no lesson can be drawn. */
+export function sharesOf(curriculum: Curriculum): Float32Array {
+  const shares = curriculum.shares();
+  const { length } = curriculum.lessons;
+  if (
+    shares?.length === length &&
+    shares.every((share) => share >= 0 && share < Number.POSITIVE_INFINITY) &&
+    shares.some((share) => share > 0)
+  )
+    return shares;
+  throw badOption(
+    "curriculum",
+    `shares() gave ${shown(shares)}`,
+    `give a Float32Array of ${length} numbers from 0 on, one for each lesson, and not all 0`,
+  );
+}
+
 /** Checks results and leaves out those without episodes: a single NaN would stay in a curriculum's averages. */
 export function checkedResults(
   lessons: readonly string[],

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { StateTree } from "../../state/index.ts";
-import { result } from "./curricula.test-support.ts";
+import { evenly, result } from "./curricula.test-support.ts";
+import { sharesOf } from "./curriculum.ts";
 import { type LearningProgressOptions, learningProgressCurriculum } from "./learning-progress.ts";
 
 const lessons = (n: number): string[] => Array.from({ length: n }, (_, i) => `lesson ${i}`);
@@ -128,7 +129,7 @@ describe("whatever it is told", () => {
     fc.record({
       lesson: fc.nat(9),
       episodes: fc.nat(1000),
-      return: fc.double({ noNaN: true, noDefaultInfinity: true }),
+      return: fc.double({ max: 1, noNaN: true, noDefaultInfinity: true }),
       positive: fc.double({ min: 0, max: 1, noNaN: true }),
     }),
     { maxLength: 60 },
@@ -187,6 +188,31 @@ describe("bad input", () => {
     expect(() => curriculum.trained([result(1, 1, { positive: 1.5 })])).toThrow(/positive is 1.5/);
     expect(() => curriculum.trained([result(1, 1, { episodes: -1 })])).toThrow(/episodes is -1/);
     expect(() => curriculum.trained([result(1, 1)])).toThrow(/score gave NaN for lesson "b"/);
+  });
+
+  it("warns once of a score above 1, which counts as 1", async () => {
+    const warnings: string[] = [];
+    const hear = ({ message }: Error): number => warnings.push(message);
+    process.on("warning", hear);
+    const curriculum = learningProgressCurriculum({ lessons: ["a", "b"] });
+    for (const lesson of [0, 1, 0]) curriculum.trained([result(lesson, 7)]);
+    await new Promise(setImmediate);
+    process.off("warning", hear);
+    expect(warnings).toEqual([expect.stringMatching(/score of lesson "a" is 7, which counts as 1/)]);
+    expect(curriculum.metrics()["score.a"]).toBe(1);
+  });
+
+  it.each([
+    ["nothing", []],
+    ["NaN", [Number.NaN, 1]],
+    ["only 0", [0, 0]],
+    ["less than 0", [-1, 2]],
+    ["infinity", [1, Number.POSITIVE_INFINITY]],
+  ])("refuses shares of %s by which no lesson can be drawn", (_, shares) => {
+    const curriculum = { ...evenly(["a", "b"]), shares: () => Float32Array.from(shares) };
+    expect(() => sharesOf(curriculum)).toThrow(
+      /curriculum: shares\(\) gave .*OPTION_INVALID.*of 2 numbers from 0 on/s,
+    );
   });
 
   it("refuses a state of other lessons", () => {

@@ -1,5 +1,6 @@
 import {
   EspalierError,
+  emitWarning,
   type Options,
   option,
   required,
@@ -81,6 +82,7 @@ class LearningProgress implements Curriculum {
   readonly #episodes: Float64Array;
   readonly #pool: Pool;
   #shares: Float32Array | undefined;
+  #warned = false;
 
   constructor(options: LearningProgressOptions) {
     this.#settings = resolveOptions(kind, options, optionTable);
@@ -166,6 +168,13 @@ class LearningProgress implements Curriculum {
         `score gave ${shown(score)} for lesson "${this.lessons[lesson]}"`,
         { fix: "let `score` return a number from 0 to 1 for every result" },
       );
+    if (score > 1 && !this.#warned) {
+      this.#warned = true;
+      emitWarning(
+        `${kind}: the score of lesson "${this.lessons[lesson]}" is ${shown(score)}, which counts as 1; give a score from 0 to 1, such as score: ({ return: mean }) => mean / greatest. This warning is given once`,
+        "CURRICULUM_RESULT",
+      );
+    }
     const value = normalised(score, this.#settings.baseline);
     const first = this.#episodes[lesson] === 0;
     for (const [average, rate] of [

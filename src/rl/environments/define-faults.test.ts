@@ -50,7 +50,7 @@ describe("an environment that breaks its definition", () => {
     ],
     ["gives nothing", { step: () => undefined }, /step gave undefined/],
     ["forgets the state", { step: () => ({ reward: 0, terminated: false }) }, /step gave no state/],
-    ["sees text", { observe: () => ["x", 1] }, /it is x at 0/],
+    ["sees text", { observe: () => ["x", 1] }, /it is "x" at 0/],
     [
       "sees what is no choice",
       { observation: discrete(3), observe: () => 3 },

@@ -4,6 +4,7 @@ import { whyOutside } from "../spaces/contains.ts";
 import {
   boxSize,
   choices,
+  isSpace,
   partNames,
   partOf,
   type Space,
@@ -115,7 +116,6 @@ type Values = SpaceValue | readonly SpaceValue[];
 
 const outcomeFix = "let step return { state, reward, terminated }";
 
-const isSpace = (value: unknown): boolean => typeof (value as Partial<Space> | null)?.kind === "string";
 const spaceText = "a space: discrete(n), box({ shape }), ...";
 
 const optionTable = {
@@ -382,7 +382,11 @@ function takeNumbers(
     throw fault(`it is a list of lists, where ${size} flat numbers are expected, one row after the other`);
   if (given.length !== size) throw fault(`it has ${given.length} numbers, where ${size} are expected`);
   const taken = new Float32Array(size);
-  for (let i = 0; i < size; i++) taken[i] = given[i] as number;
-  for (let i = 0; i < size; i++) if (Number.isNaN(taken[i])) throw fault(`it is ${given[i]} at ${i}`);
+  for (let i = 0; i < size; i++) {
+    const number: unknown = given[i];
+    // null and "1" would become numbers.
+    if (typeof number !== "number" || Number.isNaN(number)) throw fault(`it is ${shown(number)} at ${i}`);
+    taken[i] = number;
+  }
   return taken;
 }

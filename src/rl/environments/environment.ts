@@ -2,7 +2,7 @@ import { badOption, didYouMean, EspalierError, isPlainObject, shown } from "../.
 import type { HostArray } from "../../engine/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import { valueKind } from "../spaces/contains.ts";
-import type { Space, SpaceValue } from "../spaces/space.ts";
+import { isSpace, type Space, type SpaceValue } from "../spaces/space.ts";
 
 /** Options of `reset`. */
 export interface ResetOptions {
@@ -135,15 +135,29 @@ export function checkResult<T>({ name }: Environment, during: "reset" | "step", 
 /** Refuses a value that is no environment. */
 export function checkMade(made: unknown, by: string): Environment {
   const { name, reset, step } = (made ?? {}) as Partial<Environment>;
-  if (typeof reset === "function" && typeof step === "function") {
-    if (typeof name === "string" && name !== "") return made as Environment;
+  if (typeof reset !== "function" || typeof step !== "function")
+    throw new EspalierError("ENVIRONMENT_INVALID", `${by} gave ${kindOf(made)}, and no environment`, {
+      fix: "let it return a new environment, with reset and step, and no promise of one",
+    });
+  if (typeof name !== "string" || name === "")
     throw new EspalierError("ENVIRONMENT_INVALID", `${by} gave an environment without a name`, {
       fix: 'give it one, which messages and replays have: name: "my-game"',
     });
-  }
-  throw new EspalierError("ENVIRONMENT_INVALID", `${by} gave ${kindOf(made)}, and no environment`, {
-    fix: "let it return a new environment, with reset and step, and no promise of one",
-  });
+  return withSpaces(made as Environment);
+}
+
+/** The environment itself. Refuses one without the spaces of its observations and actions. */
+export function withSpaces<E extends Pick<Environment, "name" | "observationSpace" | "actionSpace">>(
+  environment: E,
+): E {
+  for (const member of ["observationSpace", "actionSpace"] as const)
+    if (!isSpace(environment[member]))
+      throw new EspalierError(
+        "ENVIRONMENT_INVALID",
+        `${environment.name}: ${member} is ${shown(environment[member])}, which is no space`,
+        { fix: "make it with discrete, multiDiscrete, box or dict of espalier/rl" },
+      );
+  return environment;
 }
 
 /** The state of an environment. Refuses one without getState(). */

@@ -4,6 +4,9 @@ import { didYouMean, type EspalierError, messageOf, node } from "../../core/inde
 export const urlOf = (file: string): string =>
   node.path.isAbsolute(file) ? node.url.pathToFileURL(file).href : file;
 
+export const isClass = (value: unknown): value is new () => unknown =>
+  typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value));
+
 /**
  * The function that a file exports under a name. `failed` makes the errors: about a file that could not be imported, whose
  * cause they have, or that exports no such function.
@@ -22,6 +25,11 @@ export async function importFunction(
   }
   // CommonJS exports may be found under `default` only.
   const made = found[name] ?? (found.default as Readonly<Record<string, unknown>> | undefined)?.[name];
+  if (isClass(made))
+    throw failed(
+      `exports "${name}" as a class, which cannot be called without new`,
+      "export a function that makes one with new, and give the function's name",
+    );
   if (typeof made === "function") return made as (...given: readonly unknown[]) => unknown;
   const names = Object.keys(found);
   throw failed(

@@ -18,10 +18,10 @@ import {
 } from "./classics/mountain-car.ts";
 import { compiledPendulum, pendulum } from "./classics/pendulum.ts";
 import type { CompiledEnvironment } from "./compiled.ts";
-import { checkMade, type Environment } from "./environment.ts";
+import { checkMade, type Environment, withSpaces } from "./environment.ts";
 import { compiledGridWorld } from "./grid/compiled.ts";
 import { gridWorld } from "./grid/grid-world.ts";
-import { importFunction, urlOf } from "./import-function.ts";
+import { importFunction, isClass, urlOf } from "./import-function.ts";
 
 const registered = new Map<string, EnvironmentEntry>();
 
@@ -84,7 +84,7 @@ export const makeEnvironment = (name: string): Environment =>
  */
 export function compiledEnvironment(name: string): CompiledEnvironment {
   const { compiled } = entryOf(name);
-  if (compiled) return compiled();
+  if (compiled) return withSpaces(compiled());
   const those = environmentNames().filter(hasCompiled);
   throw new EspalierError("ENVIRONMENT_NOT_COMPILED", `"${name}" has no compiled form`, {
     fix: `use it as an ordinary environment, register it with { compiled }, or use ${those.join(", ")}`,
@@ -183,14 +183,26 @@ export const isPortable = (source: EnvironmentSource): source is string | Enviro
 export function checkSource(kind: string, option: string, source: unknown): void {
   if (isClass(source)) {
     const name = source.name || "MyEnvironment";
-    throw badOption(kind, `${option} is ${classText(name)}`, `give a function: () => new ${name}()`);
+    throw badOption(
+      kind,
+      `${option} is the class ${name}, which cannot be called without new`,
+      `give a function: () => new ${name}()`,
+    );
   }
   if (typeof source === "function" || (typeof source === "string" && source !== "")) return;
   if (isEnvironment(source))
     throw badOption(
       kind,
       `${option} is an environment, and several are needed`,
-      "give the function that makes it: () => new MyEnvironment(), or what defineEnvironment gave",
+      "observe" in source
+        ? "register the compiled environment, and give its name: registerEnvironment(name, { make, compiled: () => environment })"
+        : "give the function that makes it: () => new MyEnvironment(), or what defineEnvironment gave",
+    );
+  if (isPlainObject(source) && source.module instanceof URL)
+    throw badOption(
+      kind,
+      `${option}.module is a URL object, which cannot be sent to threads`,
+      "give its text: new URL(...).href",
     );
   if (isPlainObject(source) && typeof source.module === "string" && typeof source.name === "string") {
     moduleUrl(kind, `${option}.module`, source.module);
@@ -206,11 +218,6 @@ export function checkSource(kind: string, option: string, source: unknown): void
 export const isEnvironment = (source: unknown): source is Environment =>
   typeof (source as Partial<Environment> | null | undefined)?.reset === "function" &&
   typeof (source as Partial<Environment>).step === "function";
-
-const isClass = (source: unknown): source is new () => Environment =>
-  typeof source === "function" && /^class\b/.test(Function.prototype.toString.call(source));
-
-const classText = (name: string): string => `the class ${name}, which cannot be called without new`;
 
 /** The URL of a file that is given by its URL or absolute path; refuses what is neither. */
 export function moduleUrl(kind: string, option: string, file: string): URL {
@@ -234,10 +241,6 @@ export async function environmentMaker(source: EnvironmentSource): Promise<() =>
     (what, fix, cause) =>
       new EspalierError("ENVIRONMENT_UNKNOWN", `the environment ${name}: ${file} ${what}`, { fix, cause }),
   );
-  if (isClass(make))
-    throw new EspalierError("ENVIRONMENT_UNKNOWN", `${name} of ${file} is ${classText(name)}`, {
-      fix: `export a function ${name}() from that file that gives an environment`,
-    });
   return () => checkMade(make(), `${name} of ${file}`);
 }
 

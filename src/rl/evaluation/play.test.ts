@@ -245,7 +245,14 @@ describe("bad input", () => {
       [async () => makeDrift(), /gave a promise: environments are synchronous, and no environment/],
       [() => undefined, /the function that makes environments gave undefined, and no environment/],
       [() => Object.create(makeDrift(), { name: { value: undefined } }), /environment without a name/],
-      [here("Classy"), /Classy of .* is the class Classy, which cannot be called without new/],
+      [
+        here("Classy"),
+        /environment Classy: .* exports "Classy" as a class, which cannot be called without new/,
+      ],
+      [
+        () => Object.create(makeDrift(), { actionSpace: { value: { n: 3 } } }),
+        /actionSpace is \{"n":3\}, which is no space/,
+      ],
     ] as const)
       await expect(playEpisodes({ ...base, env: environment as never })).rejects.toThrow(words);
   });

@@ -5,6 +5,7 @@ import type { Named } from "../../losses/index.ts";
 import type { Params } from "../../nn/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Request } from "../../trainer/index.ts";
+import { sharesOf } from "../curriculum/curriculum.ts";
 import { type CompiledRows, compiledRows, type RowsState } from "../vector/compiled-rows.ts";
 import {
   type ActiveLosses,
@@ -129,7 +130,7 @@ export class CompiledCollector implements Collector {
     const { options, setup } = this.#parts;
     // Without shares all episodes have the first lesson.
     if (!options.curriculum && this.#lesson === 0) return null;
-    const numbers = options.curriculum?.shares() ?? this.#oneLesson;
+    const numbers = options.curriculum ? sharesOf(options.curriculum) : this.#oneLesson;
     if (this.#shares?.numbers === numbers) return this.#shares.tensor;
     this.#shares?.tensor.dispose();
     this.#shares = { numbers, tensor: put(numbers, setup.learner.where) };

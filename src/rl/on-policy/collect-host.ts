@@ -4,7 +4,7 @@ import { compileUpdate, TensorState } from "../../learner/index.ts";
 import type { Named } from "../../losses/index.ts";
 import type { StateTree } from "../../state/index.ts";
 import type { Request } from "../../trainer/index.ts";
-import type { Curriculum } from "../curriculum/curriculum.ts";
+import { type Curriculum, sharesOf } from "../curriculum/curriculum.ts";
 import { actionSize, choices, flatSize } from "../spaces/index.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
 import {
@@ -444,7 +444,7 @@ class LessonSampler {
 
   #draw(key: Uint32Array, environments: readonly number[]): void {
     const { count, nextLessons } = this.#env;
-    const shares = (this.#curriculum as Curriculum).shares();
+    const shares = sharesOf(this.#curriculum as Curriculum);
     const numbers = hostRandom.hostUniform(key, count);
     for (const i of environments) nextLessons[i] = lessonAt(shares, numbers[i] as number);
   }

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { EspalierError } from "../../core/index.ts";
+import { failureOf } from "../../hooks/hooks.test-support.ts";
 import { defineEnvironment } from "../environments/define.ts";
 import { box, discrete } from "../spaces/index.ts";
 import { hostEnvironments } from "./environments.ts";
@@ -54,6 +55,13 @@ describe("an agent's environments", () => {
     } finally {
       vector.close();
     }
+  });
+
+  it("of a file are given as texts, which threads can be sent", () => {
+    const env = { module: new URL("./world.ts", import.meta.url), name: "makeWorld" } as never;
+    const error = failureOf(() => hostEnvironments("ppo", { env }, 1));
+    expect(error.message).toMatch(/env\.module is a URL object/);
+    expect(error.fix).toMatch(/\.href/);
   });
 
   it("of a file need to know where it is", () => {

@@ -63,9 +63,13 @@ export function writeAction(space: Space, value: SpaceValue, into: Float32Array,
 }
 
 function writeNumbers(space: Space, value: Numbers, size: number, into: Float32Array, at: number): number {
-  // A list of lists of one number each would pass for numbers.
-  if (value.length !== size || typeof value[0] === "object") throw misfit(space, value);
-  for (let i = 0; i < size; i++) into[at + i] = value[i] as number;
+  if (value.length !== size) throw misfit(space, value);
+  for (let i = 0; i < size; i++) {
+    const number: unknown = value[i];
+    // null, "1" and [1] would become numbers.
+    if (typeof number !== "number") throw misfit(space, value);
+    into[at + i] = number;
+  }
   return at + size;
 }
 

@@ -1,4 +1,4 @@
-import { badOption, checkSize, EspalierError, shown } from "../../core/index.ts";
+import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
 
 /** The type of actions or observations. Plain data: it can be sent to threads and stored. */
 export type Space = Discrete | MultiDiscrete | Box | Dict;
@@ -104,6 +104,7 @@ export interface BoxOptions {
  * ```
  */
 export function box(options: BoxOptions): Box {
+  checkNames("box", options, ["shape", "low", "high"]);
   const lengths = typeof options.shape === "number" ? [options.shape] : options.shape;
   if (!Array.isArray(lengths))
     throw badOption("box", `shape is ${shown(options.shape)}`, "give the lengths of its axes, e.g. [4]");
@@ -152,7 +153,7 @@ export function dict<const T extends Dict["spaces"]>(
   spaces: T,
 ): { readonly kind: "dict"; readonly spaces: T } {
   for (const [name, space] of Object.entries(spaces))
-    if (!kinds.includes(space?.kind))
+    if (!isSpace(space))
       throw badOption(
         "dict",
         `"${name}" is ${shown(space)}, which is no space`,
@@ -164,6 +165,8 @@ export function dict<const T extends Dict["spaces"]>(
 }
 
 const kinds: readonly string[] = ["discrete", "multiDiscrete", "box", "dict"] satisfies Space["kind"][];
+
+export const isSpace = (value: unknown): value is Space => kinds.includes(Object(value).kind);
 
 /** How many numbers a box holds. */
 export function boxSize(space: Box): number {

@@ -209,6 +209,22 @@ describe("a compiled environment that breaks its contract", () => {
       /at, .*at,steps/,
     ],
     [
+      "a state of another shape",
+      {
+        step: (s, a, k) => {
+          const next = climb.step(s, a, k);
+          return { ...next, state: { ...next.state, steps: np.stack([next.state.steps]) } };
+        },
+      },
+      /step\(\) gave a state whose steps is i32\[1\], where it was i32\[\]/,
+    ],
+    [
+      "a mask of another length",
+      { actionMask: () => np.ones([2, 7]) },
+      /actionMask\(\) gave a mask .*\[2,7\]/,
+    ],
+    ["no function observe", { observe: undefined as never }, /Climb has no function observe/],
+    [
       "no end",
       { step: (s, a, k) => ({ ...climb.step(s, a, k), truncated: undefined as never }) },
       /step.*truncated/,
@@ -221,10 +237,11 @@ describe("a compiled environment that breaks its contract", () => {
     ["observations in a row", { observe: ({ at }) => at }, /observe.*\[2\].*\[2,2\]/],
   ];
   it.each(wrong)("is named with what it gave: %s", (_, members, text) => {
-    const rows = compiledRows({ ...climb, ...members }, 3);
     const run = compile(
       (key: Value) => {
+        const rows = compiledRows({ ...climb, ...members }, 3);
         const state = rows.init(key);
+        rows.mask?.(state);
         return { seen: rows.observe(state), reward: rows.step(state, np.zeros([6, 1]), key).reward };
       },
       { engine: "wasm" },

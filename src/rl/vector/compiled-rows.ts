@@ -1,8 +1,8 @@
-import { EspalierError, shown, treeMap } from "../../core/index.ts";
+import { EspalierError, leavesByPath, shown, treeMap } from "../../core/index.ts";
 import { np, random, type Value, vmap } from "../../engine/index.ts";
 import type { Named } from "../../losses/index.ts";
 import type { CompiledEnvironment } from "../environments/compiled.ts";
-import { actionSize, flatSize } from "../spaces/index.ts";
+import { actionSize, choices, flatSize } from "../spaces/index.ts";
 
 /** State of the rows between steps: the carry of a scan, and what a checkpoint keeps of unfinished episodes. */
 export type RowsState<S extends Named = Named> = {
@@ -100,8 +100,8 @@ export function compiledRows<S extends Named>(
         : np.zeros([count], { dtype: "i32" });
     return { state: vmap(contract.reset)(environmentKeys(key, count, purposes.reset), lesson), lesson };
   };
-  const { actionMask } = environment;
   const contract = contractOf(environment);
+  const { actionMask } = contract;
 
   return {
     environment,
@@ -173,12 +173,24 @@ function contractOf<S extends Named>(environment: CompiledEnvironment<S>) {
     if (String(found) !== String(shape))
       throw fail(during, `${member} of the shape [${found}], where [${shape}] is expected`);
   };
-  const checkState = (during: string, state: unknown, keys?: string): void => {
+  const checkState = (during: string, state: unknown, before?: S): void => {
     if (typeof state !== "object" || state === null) throw fail(during, `${shown(state)} as state`);
-    const found = String(Object.keys(state).sort());
-    if (keys !== undefined && found !== keys)
-      throw fail(during, `a state of ${found}, where it was of ${keys}`);
+    if (before === undefined) return;
+    const [found, expected] = [leavesByPath<Value>(state), leavesByPath<Value>(before)];
+    if (String([...found.keys()]) !== String([...expected.keys()]))
+      throw fail(during, `a state of ${[...found.keys()]}, where it was of ${[...expected.keys()]}`);
+    for (const [path, value] of expected) {
+      const now = found.get(path);
+      // A number takes any type.
+      if (now?.shape !== undefined && typeText(now) !== typeText(value))
+        throw fail(during, `a state whose ${path} is ${typeText(now)}, where it was ${typeText(value)}`);
+    }
   };
+  for (const member of ["reset", "step", "observe"] as const)
+    if (typeof environment[member] !== "function")
+      throw new EspalierError("ENVIRONMENT_INVALID", `${name} has no function ${member}`, {
+        fix: "give all members of CompiledEnvironment",
+      });
   return {
     reset: (key: Value, lesson: Value): S => {
       const state = environment.reset(key, lesson);
@@ -187,7 +199,7 @@ function contractOf<S extends Named>(environment: CompiledEnvironment<S>) {
     },
     step: (state: S, action: Value, key: Value) => {
       const next = environment.step(state, action, key);
-      checkState("step", next?.state, String(Object.keys(state).sort()));
+      checkState("step", next?.state, state);
       check("step", "reward", next.reward, axes);
       for (const member of ["terminated", "truncated"] as const) check("step", member, next[member], []);
       return next;
@@ -197,8 +209,17 @@ function contractOf<S extends Named>(environment: CompiledEnvironment<S>) {
       check("observe", "an observation", observation, [...axes, flatSize(environment.observationSpace)]);
       return observation;
     },
+    actionMask:
+      environment.actionMask &&
+      ((state: S): Value => {
+        const mask = environment.actionMask?.(state) as Value;
+        check("actionMask", "a mask", mask, [...axes, choices(environment.actionSpace)]);
+        return mask;
+      }),
   };
 }
+
+const typeText = ({ dtype, shape }: Value): string => `${dtype}[${shape}]`;
 
 /** Selects a where the environment's flag is set and b elsewhere, over all further axes. */
 const chosen = (flags: Value, a: Value, b: Value): Value =>

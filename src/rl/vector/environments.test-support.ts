@@ -252,6 +252,23 @@ export class Stray extends Wanderer {
 
 export const makeStray = (index: number): Environment => new Stray(index);
 
+/** Prints its steps. */
+class Printing extends Wanderer {
+  readonly index: number;
+
+  constructor(index: number) {
+    super();
+    this.index = index;
+  }
+
+  override step(action: unknown) {
+    process.stdout.write(`${this.index} steps\n`);
+    return super.step(action);
+  }
+}
+
+export const makePrinting = (index: number): Environment => new Printing(index);
+
 /** Cannot be made. */
 export function makeNothing(): Environment {
   throw new RangeError("no such world");

@@ -35,16 +35,19 @@ export const outOfBoundsText = (place: Place, what: string): string =>
 
 /** The error about an environment that threw. */
 export function failedEnvironment(place: Place, cause: unknown): EspalierError {
+  const known = cause instanceof EspalierError ? cause : undefined;
   // Environments made by defineEnvironment find by themselves that they break the contract.
-  const known = cause instanceof EspalierError && cause.code === "ENVIRONMENT_INVALID" ? cause : undefined;
-  return new EspalierError(known?.code ?? "ENVIRONMENT_FAILED", `${where(place)} threw ${causeText(cause)}`, {
-    fix:
-      known?.fix ??
-      (place.episode === undefined
-        ? `fix the cause, or let onFailure: "restart" make such an environment again`
-        : "fix the cause; checkEnvironment of espalier/testing looks for more"),
+  const invalid = known?.code === "ENVIRONMENT_INVALID" ? known.code : undefined;
+  return new EspalierError(invalid ?? "ENVIRONMENT_FAILED", `${where(place)} threw ${causeText(cause)}`, {
+    fix: known?.fix ?? fixOf(place),
     cause,
   });
+}
+
+function fixOf({ during, episode }: Place): string {
+  if (episode !== undefined) return "fix the cause; checkEnvironment of espalier/testing looks for more";
+  if (during !== "reset" && during !== "step") return "fix the cause";
+  return `fix the cause, or let onFailure: "restart" make such an environment again`;
 }
 
 function causeText(cause: unknown): string {

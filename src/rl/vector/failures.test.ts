@@ -42,6 +42,38 @@ describe("an environment that fails", () => {
     expect(error.message).toMatch(what);
   });
 
+  it.each<[string, object, RegExp]>([
+    ["a number that is null", { observation: [0, null, 0] }, /a wrong observation: it is null at 1/],
+    ["a number in a text", { observation: ["0", 1, 2] }, /a wrong observation: it is "0" at 0/],
+    ["a reward beyond single precision", { reward: 1e39 }, /gave 1e\+39 as its reward/],
+  ])("with %s is refused", (_, members, what) => {
+    class Wrong extends Wanderer {
+      override step(action: unknown) {
+        return { ...super.step(action), ...members };
+      }
+    }
+    const vector = vectorEnvironment({ make: () => new Wrong(), count: 1 });
+    vector.reset(1);
+    const error = failureOf(() => vector.step(new Float32Array(1)));
+    expect(error.code).toBe("ENVIRONMENT_INVALID");
+    expect(error.message).toMatch(what);
+  });
+
+  it("with a state that cannot be saved is told how to keep it", () => {
+    class Odd extends Wanderer {
+      override getState(): never {
+        return { next: () => 1 } as never;
+      }
+    }
+    const vector = vectorEnvironment({ make: () => new Odd(), count: 1 });
+    vector.reset(1);
+    expect(failureOf(() => vector.getState())).toMatchObject({
+      code: "ENVIRONMENT_FAILED",
+      message: expect.stringMatching(/getState\(\) threw .*state\.next is a function/),
+      fix: expect.stringMatching(/^keep plain objects/),
+    });
+  });
+
   it("keeps what it threw as the cause", () => {
     expect(spoil("throw").cause).toEqual(new TypeError("out of order"));
   });

@@ -177,12 +177,11 @@ export class RowWriter {
 
   #rewardFault(reward: unknown): Fault | undefined {
     const { agents } = this.#description;
-    if (agents === 1) return Number.isFinite(reward) ? undefined : rewardFault(reward);
+    if (agents === 1) return isReward(reward) ? undefined : rewardFault(reward);
     const list = reward as ArrayLike<unknown> | undefined;
     if (list?.length !== agents)
       return { what: `gave ${shown(reward)} as rewards`, fix: `return a list of ${agents}, one per agent` };
-    for (let agent = 0; agent < agents; agent++)
-      if (!Number.isFinite(list[agent])) return rewardFault(list[agent]);
+    for (let agent = 0; agent < agents; agent++) if (!isReward(list[agent])) return rewardFault(list[agent]);
     return undefined;
   }
 
@@ -231,9 +230,13 @@ export class RowWriter {
   }
 }
 
+/** True if it is a finite number in single precision, as rows hold rewards. */
+const isReward = (reward: unknown): boolean =>
+  typeof reward === "number" && Number.isFinite(Math.fround(reward));
+
 const rewardFault = (reward: unknown): Fault => ({
   what: `gave ${shown(reward)} as its reward`,
-  fix: "return a finite number",
+  fix: "return a number that is finite in single precision",
 });
 
 /** Bounds beyond single precision stand for none. */

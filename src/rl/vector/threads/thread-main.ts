@@ -20,12 +20,13 @@ import {
   type ThreadSource,
 } from "./protocol.ts";
 
-/** Milliseconds that a thread waits without a turn of its event loop, in which the environments' prints go out. */
+/** Milliseconds that a thread waits without a turn of its event loop, in which timers of environments fire. */
 const idle = 100;
 
 /** The work of a thread of environments: makes them, then serves requests until the thread is ended. */
 export async function runThread(data: ThreadData): Promise<void> {
   const { control, port, first } = data;
+  printAtOnce();
   const finish = (request: number, status: number): void => {
     Atomics.store(control, STATUS, status);
     Atomics.store(control, DONE, request);
@@ -87,6 +88,30 @@ export async function runThread(data: ThreadData): Promise<void> {
     }
   };
   serve();
+}
+
+/** Lets prints go out as they are made: the event loop, which would send them, seldom turns before the thread ends. */
+function printAtOnce(): void {
+  const pause = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const print = (file: number, bytes: Uint8Array): void => {
+    for (let from = 0; from < bytes.length; )
+      try {
+        from += node.fs.writeSync(file, bytes, from);
+      } catch (error) {
+        // A pipe is full; in all other cases nobody reads.
+        if ((error as NodeJS.ErrnoException).code !== "EAGAIN") return;
+        Atomics.wait(pause, 0, 0, 1);
+      }
+  };
+  for (const [stream, file] of [
+    [process.stdout, 1],
+    [process.stderr, 2],
+  ] as const)
+    stream._writev = (chunks, done) => {
+      for (const { chunk, encoding } of chunks)
+        print(file, typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk);
+      done();
+    };
 }
 
 async function loadMaker(source: ThreadSource): Promise<(index: number) => Environment> {

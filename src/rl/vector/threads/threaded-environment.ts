@@ -46,7 +46,7 @@ export interface ThreadedEnvironmentOptions extends Options<typeof optionTable> 
  * Environments that step at the same time in threads, over shared memory: for environments whose steps take some tens
  * of microseconds or more. It gives what {@link vectorEnvironment} gives with the same seed, bit for bit, and
  * waits for the threads without turning the event loop. The threads end with `close()` or with the process, which they
- * do not keep alive. What environments print appears when the threads are idle.
+ * do not keep alive.
  *
  * An environment that hangs is found out after `timeout` (after twice that at the latest), and its thread is ended.
  * Under `onFailure: "restart"` another thread takes over, in which that environment is made again. The others of
