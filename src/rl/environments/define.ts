@@ -5,6 +5,7 @@ import {
   boxSize,
   choices,
   isSpace,
+  type Numbers,
   partNames,
   partOf,
   type Space,
@@ -338,8 +339,6 @@ function checksOfOne({ name, observation, action, agents = 1 }: Checked) {
   };
 }
 
-type NumbersOf = Float32Array | Int32Array | readonly number[];
-
 /** Makes the error about a value that is not in its space. */
 type DefinitionFault = (why: string) => EspalierError;
 
@@ -354,11 +353,11 @@ function takeValue(space: Space, value: SpaceValue, fault: DefinitionFault): Spa
       if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < space.n) return value;
       throw fault(whyOutside(space, value) as string);
     case "box":
-      return takeNumbers(value as NumbersOf, boxSize(space), fault);
+      return takeNumbers(value as Numbers, boxSize(space), fault);
     case "multiDiscrete": {
       const why = whyOutside(space, value);
       if (why !== undefined) throw fault(why);
-      return Int32Array.from(value as NumbersOf);
+      return Int32Array.from(value as Numbers);
     }
     case "dict": {
       const parts: Record<string, SpaceValue> = {};
@@ -372,11 +371,7 @@ function takeValue(space: Space, value: SpaceValue, fault: DefinitionFault): Spa
   }
 }
 
-function takeNumbers(
-  given: NumbersOf | null | undefined,
-  size: number,
-  fault: DefinitionFault,
-): Float32Array {
+function takeNumbers(given: Numbers | null | undefined, size: number, fault: DefinitionFault): Float32Array {
   if (given?.length === undefined) throw fault(`it is ${kindOf(given)}, where ${size} numbers are expected`);
   if (Array.isArray(given[0]) || ArrayBuffer.isView(given[0]))
     throw fault(`it is a list of lists, where ${size} flat numbers are expected, one row after the other`);

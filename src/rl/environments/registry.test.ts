@@ -46,6 +46,10 @@ describe("environments by name", () => {
       expect.objectContaining({ code: "ENVIRONMENT_EXISTS" }),
     );
     expect(() => registerEnvironment("Other", {} as never)).toThrow(/make of "Other" is undefined/);
+    class Own {}
+    expect(() => registerEnvironment("Other", { make: Own as never })).toThrow(
+      /the class Own.*\n.*new Own\(\)/,
+    );
     expect(() => registerEnvironment("", { make: cartPole })).toThrow(/the name is ""/);
   });
 

@@ -49,6 +49,7 @@ export function registerEnvironment(
       `make of "${name}" is ${shown(entry?.make)}`,
       "give () => Environment",
     );
+  checkSource("registerEnvironment", `make of "${name}"`, entry.make);
   if (Object.hasOwn(builtIn, name))
     throw new EspalierError("ENVIRONMENT_EXISTS", `"${name}" is the name of a built-in environment`, {
       fix: "choose another name",

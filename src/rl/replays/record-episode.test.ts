@@ -108,6 +108,14 @@ describe("recordEpisode", () => {
   });
 });
 
+it.each<[string, object, string]>([
+  ["a misspelt option", { env: walk(), seed: 1, act: () => 1, maxStep: 3 }, "OPTION_UNKNOWN"],
+  ["no steps", { env: walk(), seed: 1, act: () => 1, maxSteps: Number.NaN }, "OPTION_INVALID"],
+  ["nobody who acts", { env: walk(), seed: 1 }, "OPTION_INVALID"],
+])("recordEpisode refuses %s", async (_, options, code) => {
+  await expect(recordEpisode(options as never)).rejects.toMatchObject({ code });
+});
+
 describe("replayRecorder", () => {
   it("goes step by step, and no further than the end", () => {
     const recorder = replayRecorder(walk(), { seed: 3 });

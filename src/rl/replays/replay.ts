@@ -1,4 +1,12 @@
-import { EspalierError, node, shown } from "../../core/index.ts";
+import {
+  checkOptions,
+  EspalierError,
+  node,
+  type Options,
+  option,
+  required,
+  shown,
+} from "../../core/index.ts";
 import { checkResult, type Environment, type Reset, type Step } from "../environments/environment.ts";
 import {
   checkSource,
@@ -167,18 +175,27 @@ export function replayRecorder(environment: Environment, start: EpisodeStart): R
   };
 }
 
-/** Options of {@link recordEpisode}. */
-export interface RecordOptions extends EpisodeStart {
+type ChooseAction = (
+  rows: Float32Array,
+  now: ReplayRecorder["now"],
+) => RecordedAction | Promise<RecordedAction>;
+
+const recordTable = {
   /** An environment; or its source, of which one is made and closed afterwards. */
-  readonly env: Environment | EnvironmentSource;
+  env: required(option.anything<Environment | EnvironmentSource>("an environment")),
   /** Chooses an action from the observation as rows [agents, flat size], or as the environment returned it. */
-  readonly act: (
-    rows: Float32Array,
-    now: Reset<SpaceValue | readonly SpaceValue[]>,
-  ) => RecordedAction | Promise<RecordedAction>;
+  act: required(option.function<ChooseAction>("a function of an observation that gives an action", {})),
+  /** Checked by `replayRecorder`. */
+  seed: required(option.anything<number>("a whole number")),
+  /** Index of the lesson. Default: 0. */
+  lesson: option.integer({ min: 0 }),
+  about: option.object<Replay["about"]>("an object of facts", [], {}),
   /** Steps after which the recording is cut. Default: 100,000. */
-  readonly maxSteps?: number;
-}
+  maxSteps: option.number({ min: 0, infinite: true }),
+};
+
+/** Options of {@link recordEpisode}. */
+export interface RecordOptions extends Options<typeof recordTable> {}
 
 /**
  * Plays one episode and records it.
@@ -193,6 +210,7 @@ export interface RecordOptions extends EpisodeStart {
  * ```
  */
 export async function recordEpisode(options: RecordOptions): Promise<Replay> {
+  checkOptions("recordEpisode", options, recordTable);
   const { env, act, maxSteps = 100_000, ...start } = options;
   if (isEnvironment(env)) return record(env);
   checkSource("recordEpisode", "env", env);

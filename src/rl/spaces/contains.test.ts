@@ -12,6 +12,7 @@ describe("what lies in a space", () => {
     [box({ shape: [1] }), [Infinity]],
     // 1.2 is a little more in single precision, and is its own bound all the same.
     [box({ shape: [2], low: -1.2, high: 1.2 }), Float32Array.of(1.2, -1.2)],
+    [box({ shape: [2], low: 0, high: 255 }), Uint8Array.of(0, 255)],
     [nested, { b: [0], inner: { a: 1 } }],
   ])("%o contains %o", (space, value) => {
     expect(contains(space, value)).toBe(true);
@@ -32,6 +33,7 @@ describe("what lies in a space", () => {
       "it is a Float64Array, where 1 numbers in a Float32Array are expected",
     ],
     [box({ shape: [2] }), new Float32Array(3), "it has 3 numbers, where 2 are expected"],
+    [box({ shape: [2] }), new Uint8Array(3), "it has 3 numbers, where 2 are expected"],
     [box({ shape: [2] }), Float32Array.of(0, NaN), "it is NaN at 1"],
     [box({ shape: [2], low: 0 }), [1, -1], "it is -1 at 1, below 0"],
     [box({ shape: [2], high: [1, 2] }), [1, 2.5], "it is 2.5 at 1, above 2"],

@@ -1,5 +1,14 @@
 import { shown } from "../../core/index.ts";
-import { type Box, boundAt, boxSize, partNames, partOf, type Space, type SpaceValue } from "./space.ts";
+import {
+  type Box,
+  boundAt,
+  boxSize,
+  type Numbers,
+  partNames,
+  partOf,
+  type Space,
+  type SpaceValue,
+} from "./space.ts";
 
 /**
  * True if a value lies in a space. Bounds are compared in single precision, as rows hold values.
@@ -51,13 +60,19 @@ function whyNoChoice(value: unknown, n: number, name: string, at: number | undef
 }
 
 function whyNotNumbers(value: unknown, size: number, name: string): string | undefined {
-  const isList = value instanceof Float32Array || value instanceof Int32Array || Array.isArray(value);
-  if (!isList) return `${name} is ${valueKind(value)}, where ${size} numbers in a Float32Array are expected`;
+  if (!isNumbers(value))
+    return `${name} is ${valueKind(value)}, where ${size} numbers in a Float32Array are expected`;
   if (typeof value[0] === "object")
     return `${name} is a list of lists, where ${size} flat numbers are expected, one row after the other`;
   if (value.length !== size) return `${name} has ${value.length} numbers, where ${size} are expected`;
   return undefined;
 }
+
+const isNumbers = (value: unknown): value is Numbers =>
+  Array.isArray(value) ||
+  value instanceof Float32Array ||
+  value instanceof Int32Array ||
+  value instanceof Uint8Array;
 
 function whyOutOfBounds(space: Box, value: ArrayLike<unknown>, name: string): string | undefined {
   for (let i = 0; i < value.length; i++) {

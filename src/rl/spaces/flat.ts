@@ -7,6 +7,7 @@ import {
   type Dict,
   flatSize,
   leavesOf,
+  type Numbers,
   partNames,
   partOf,
   type Space,
@@ -14,7 +15,6 @@ import {
   type ValueIn,
 } from "./space.ts";
 
-type Numbers = Float32Array | Int32Array | readonly number[];
 type Parts = Readonly<Record<string, SpaceValue>>;
 
 /**

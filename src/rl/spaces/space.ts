@@ -29,13 +29,11 @@ export interface Dict {
   readonly spaces: Readonly<Record<string, Space>>;
 }
 
+/** Numbers of a box, or of several choices. */
+export type Numbers = Float32Array | Int32Array | Uint8Array | readonly number[];
+
 /** A value of a space: a whole number, whole numbers, numbers, or such values by name. */
-export type SpaceValue =
-  | number
-  | Float32Array
-  | Int32Array
-  | readonly number[]
-  | { readonly [name: string]: SpaceValue };
+export type SpaceValue = number | Numbers | { readonly [name: string]: SpaceValue };
 
 /** The values that Espalier makes for a space, in `readAction` and `sampleSpace`. */
 export type ValueIn<S extends Space> = S extends Discrete
@@ -52,7 +50,7 @@ export type ValueIn<S extends Space> = S extends Discrete
 export type ValueFor<S extends Space> = S extends Discrete
   ? number
   : S extends MultiDiscrete | Box
-    ? Float32Array | Int32Array | readonly number[]
+    ? Numbers
     : S extends Dict
       ? { readonly [K in keyof S["spaces"]]: ValueFor<S["spaces"][K]> }
       : SpaceValue;

@@ -23,6 +23,7 @@ void action.wheel;
 
 // A space that is only known when it runs takes and gives any value.
 
+expectTypeOf<Uint8Array>().toExtend<SpaceValue>();
 expectTypeOf<ValueIn<Space>>().toExtend<SpaceValue>();
 expectTypeOf<ValueIn<typeof space>>().toExtend<ValueFor<typeof space>>();
 expectTypeOf<ValueFor<typeof space>>().toExtend<SpaceValue>();
