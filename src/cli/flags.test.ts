@@ -20,6 +20,7 @@ const without: Readonly<Record<string, string>> = {
   "cluster forget": "it says that it is done",
   "cluster install": "it says that it is done",
   "engine install": "it says that it is done",
+  help: "it prints what a command takes",
   dashboard: "it serves pages",
   report: "it writes a page",
 };

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,9 +10,17 @@ import { afterAll, expect, it } from "vitest";
 const directory = mkdtempSync(join(tmpdir(), "espalier-main-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const program = ["--import", "tsx", fileURLToPath(new URL("./main.ts", import.meta.url))];
-const espalier = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-  spawnSync(process.execPath, [...program, ...args], { encoding: "utf8", env: { ...process.env, ...env } });
+const program = [
+  "--import",
+  createRequire(import.meta.url).resolve("tsx"),
+  fileURLToPath(new URL("./main.ts", import.meta.url)),
+];
+const espalier = (args: readonly string[], { cwd, ...env }: NodeJS.ProcessEnv & { cwd?: string } = {}) =>
+  spawnSync(process.execPath, [...program, ...args], {
+    ...(cwd !== undefined && { cwd }),
+    encoding: "utf8",
+    env: { ...process.env, ...env },
+  });
 
 /** The commands that a help text lists, with the first line of what they do. */
 const listed = (help: string): readonly (readonly [name: string, does: string])[] =>
@@ -42,6 +51,8 @@ it("a command is found by its name, hidden or not, and by one like it", () => {
   expect(espalier(["train"]).stderr).toContain("(espalier train --help says what it takes)");
   expect(espalier(["checkpoint", "prune"]).stderr).toContain("(espalier checkpoint prune --help says");
   expect(espalier(["help", "train"]).stdout).toMatch(/^Usage: espalier train .*\n\ntrain the run/);
+  expect(espalier(["checkpoint", "diff", "a"]).status).toBe(2);
+  expect(espalier(["checkpoint", "diff", "--help"]).status).toBe(0);
   expect(espalier(["tarin"]).stderr).toContain("Did you mean train?");
 });
 
@@ -73,6 +84,29 @@ it("a reader that goes away ends no run and is no failure", async () => {
   expect(JSON.parse(readFileSync(join(runs, id, "run.json"), "utf8"))).toMatchObject({
     outcome: "completed",
   });
+});
+
+it("an output that is full is told of once", () => {
+  const full = openSync("/dev/full", "w");
+  const { stderr, status } = spawnSync(process.execPath, [...program, "train", run, "--quiet", "--json"], {
+    ...{ encoding: "utf8", cwd: directory },
+    stdio: ["ignore", full, "pipe"],
+  });
+  expect(status).toBe(1);
+  expect(stderr.match(/FILE_FAILED/g)).toHaveLength(1);
+});
+
+it("what comes next names a run by its directory where the commands would not find it", () => {
+  const there = join(directory, "there");
+  const { stdout } = espalier(["train", run, "--set", `directory=${there}`, "--set", "stats=there.db"], {
+    cwd: directory,
+  });
+  const [, next = ""] = /next: .* show (.*)/.exec(stdout) ?? [];
+  expect(next).toMatch(/^there\/run-/);
+  expect(espalier(["show", next], { cwd: directory }).stdout).toContain("completed");
+  expect(espalier(["train", run, "--set", `directory=${there}`], { cwd: directory }).stdout).not.toMatch(
+    /next:/,
+  );
 });
 
 it("a configuration is trained before a run of it is proved", () => {

@@ -94,14 +94,15 @@ for (const [name, [, does]] of Object.entries(commands))
 // A reader that goes away, as `head` does, ends no command: a run goes on, and its checkpoints are what counts.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") return;
-    process.exitCode ||= 1;
-    if (stream === process.stdout) console.error(describeFailure(error, program.opts().debug === true));
+    if (error.code !== "EPIPE") fail(error, stream === process.stdout);
   });
-try {
-  await program.parseAsync();
-} catch (error) {
-  console.error(describeFailure(error, program.opts().debug === true));
+const told = new Set<string>();
+/** Tells of a failure once: that of an output ends each of its writes, and the command with them. */
+function fail(error: unknown, canTell = true): void {
   // A command may have chosen another.
   process.exitCode ||= 1;
+  const text = describeFailure(error, program.opts().debug === true);
+  if (canTell && !told.has(text)) console.error(text);
+  told.add(text);
 }
+await program.parseAsync().catch((error: unknown) => fail(error));

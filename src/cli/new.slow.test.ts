@@ -70,6 +70,8 @@ describe("espalier new", { timeout: 300_000 }, () => {
     const { predictions } = JSON.parse(espalier(directory, "predict", ...asked).stdout);
     const [head, ...lines] = readFileSync(file, "utf8").trim().split("\n");
     expect(head).toBe("age,income,city,member,bought,prediction");
+    expect(espalier(directory, "predict", ...asked).stderr).toContain("EXPORT_EXISTS");
+    expect(espalier(directory, "predict", ...asked, "--force").status).toBe(0);
     const right = lines.filter((line) => line.split(",")[4] === line.split(",")[5]);
     expect(right.length / lines.length).toBeGreaterThan(0.8);
     expect(predictions).toEqual(lines.map((line) => line.split(",")[5]));

@@ -37,8 +37,6 @@ export type Values<T extends CommandOptions> = {
 type ValueOf<O> = O extends CommandOption<infer T> ? T : never;
 
 export function withOptions(command: Command, table: CommandOptions): Command {
-  const group = command.parent?.parent ? `${command.parent.name()} ` : "";
-  command.showHelpAfterError(`(espalier ${group}${command.name()} --help says what it takes)`);
   for (const [name, { short, takes, does, choices, read, required, ...row }] of Object.entries(table)) {
     const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
     const words = [short === undefined ? flag : `-${short}, ${flag}`, takes];

@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { EspalierError, printableText } from "../core/index.ts";
 import type { PredictInput } from "../supervised/index.ts";
 import { option, type Values, withOptions } from "./options.ts";
+import { checkFree } from "./terminal.ts";
 import { jsonText } from "./text.ts";
 
 const predictOptions = {
@@ -19,6 +20,7 @@ const predictOptions = {
     "write the rows with the column prediction: .csv or .jsonl (default: print the predictions)",
     { short: "o" },
   ),
+  force: option.force(),
   which: option.which(),
   runs: option.runs(),
   engine: option.engine("where the model runs"),
@@ -39,8 +41,11 @@ Examples:
   echo '{"age":70,"income":90000,"city":"Lima","member":true}' | espalier predict customers --input -`,
     )
     .action(async (from: string, given: Values<typeof predictOptions>) => {
-      const { input, output, runs, json, ...model } = given;
-      if (output !== undefined) formatOf("--output", output);
+      const { input, output, force, runs, json, ...model } = given;
+      if (output !== undefined) {
+        formatOf("--output", output);
+        checkFree(output, force);
+      }
       // Model and engine are needed here alone: other commands start faster without.
       const { loadModel } = await import("../supervised/index.ts");
       const rows = await rowsOf(input);

@@ -14,7 +14,7 @@ function run(...args: string[]) {
       });
     },
   ]);
-  for (const command of [program, ...program.commands])
+  for (const command of [program, ...program.commands.flatMap((each) => [each, ...each.commands])])
     command.exitOverride().configureOutput({
       writeOut: (text) => printed.push(text),
       writeErr: (text) => printed.push(text),
@@ -53,6 +53,23 @@ describe("espalier", () => {
 
   it("suggests the subcommand that was meant", () => {
     expect(run("engine", "lits").printed).toContain("Did you mean list?");
+  });
+
+  it("helps with a command of a group, and says which there is not", () => {
+    expect(run("help", "engine", "list")).toMatchObject({
+      code: 0,
+      printed: expect.stringMatching(/^Usage: espalier engine list/),
+    });
+    expect(run("help")).toMatchObject({ code: 0, printed: expect.stringMatching(/^Usage: espalier \[/) });
+    for (const words of [["egnine"], ["engine", "lits"]]) {
+      const { code, printed } = run("help", ...words);
+      expect(code).toBe(1);
+      expect(printed).toMatch(/unknown command '(egnine|lits)'; did you mean "(engine|list)"\?/);
+    }
+  });
+
+  it("names the help of the group whose command is unknown", () => {
+    expect(run("engine", "lits").printed).toContain("(espalier engine --help says what there is)");
   });
 
   it("takes --debug before and after the command", () => {

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { Command } from "commander";
 import pc from "picocolors";
 import manifest from "../../package.json" with { type: "json" };
-import { EspalierError, printableText } from "../core/index.ts";
+import { didYouMean, EspalierError, printableText } from "../core/index.ts";
 
 /** Adds one command to the program. Each lives in a file of its own. */
 export type RegisterCommand = (program: Command) => void;
@@ -13,7 +13,6 @@ export function createProgram(commands: readonly RegisterCommand[]): Command {
     .description("Trains models and agents in TypeScript at XLA speed.")
     .version(manifest.version, "-v, --version", "print the version")
     .option("--debug", "print the stack and the causes of an error")
-    .showHelpAfterError("(espalier --help says what there is)")
     .addHelpText(
       "after",
       `
@@ -26,7 +25,31 @@ Examples:
   espalier help train                       what a command takes`,
     );
   for (const register of commands) register(program);
+  // Commander's own shows the help of the program where it knows no such command, and of a group instead of its part.
+  program
+    .helpCommand(false)
+    .command("help")
+    .description("what a command takes")
+    .argument("[command...]")
+    .action((words: readonly string[]) => {
+      let command = program;
+      for (const word of words) {
+        const inner = command.createHelp().visibleCommands(command);
+        const next = inner.find((each) => each.name() === word);
+        const names = inner.map((each) => each.name());
+        command = next ?? command.error(`error: unknown command '${word}'${didYouMean(word, names)}`);
+      }
+      command.help();
+    });
+  addHints(program, program.name());
   return program;
+}
+
+/** Names the help of each command below its errors. */
+function addHints(command: Command, typed: string): void {
+  const says = command.commands.length > 0 ? "there is" : "it takes";
+  command.showHelpAfterError(`(${typed} --help says what ${says})`);
+  for (const inner of command.commands) addHints(inner, `${typed} ${inner.name()}`);
 }
 
 /**

@@ -21,7 +21,7 @@ export function programFor(file: string, self: Self, runtime?: TypeScriptRuntime
   const full = resolve(file);
   if (!existsSync(full))
     throw new EspalierError("SETUP_MISSING", `there is no file ${file}`, {
-      fix: "give a file that exports a training set-up",
+      fix: "give a file that is there: run.yaml, run.json or run.ts, or one that exports a training set-up",
     });
   const [node, ...args] = self;
   // Node's own arguments: the last one is this program's file.

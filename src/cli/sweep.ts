@@ -97,7 +97,7 @@ async function sweepWith(
       parallel,
       signal: interrupt.signal,
       train: (member) => trainInProcess(self, member, interrupt.signal),
-      onChange: (_, what) => status.say(`${what} (of ${trials.length})`),
+      onChange: (_, what) => status.say(`${what} (${amountText(trials.length, "trials")})`),
     });
   } finally {
     status.end();

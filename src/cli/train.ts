@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import type { ConfigPlace, ConfigSource, Path, PreparedRun } from "../config/index.ts";
 import { amountText } from "../core/index.ts";
@@ -123,7 +123,14 @@ async function trainRun(start: () => Promise<PreparedRun>, { quiet, json }: Trai
   } else if (!quiet) {
     const why = reason === undefined ? "" : ` (${reason})`;
     console.log(`${outcome}${why} after ${amountText(counters.updates, "updates")}`);
-    const next = outcome === "interrupted" ? `resume ${run.id}` : `show ${run.id}`;
-    console.log(`next: ${callName(thisProgram())} ${next}`);
+    const { readRecord } = await import("../config/index.ts");
+    const { stats } = readRecord(run.directory);
+    // The id is enough where the commands look by themselves.
+    const isUsual =
+      resolve(run.directory) === resolve("runs", run.id) &&
+      resolve(run.directory, stats || "stats.db") === resolve("runs/stats.db");
+    const name = isUsual ? run.id : relative("", run.directory);
+    if (outcome === "interrupted") console.log(`next: ${callName(thisProgram())} resume ${name}`);
+    else if (stats !== false) console.log(`next: ${callName(thisProgram())} show ${name}`);
   }
 }

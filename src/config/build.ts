@@ -82,6 +82,12 @@ export class Builder {
       return items.includes(notMade) ? notMade : items;
     }
     if (isReference(value)) {
+      const other = Object.keys(value).find((name) => name !== "get" && name !== "then");
+      if (other !== undefined) {
+        const fix = "give methods by then; options are for calls: { use: NAME }";
+        this.problems.push({ path: [...path, other], message: "get takes no options but then", fix });
+        return notMade;
+      }
       const found = await this.#get(value, path);
       const steps = await this.make(value.then ?? [], [...path, "then"]);
       return found === notMade || steps === notMade ? notMade : this.#follow(found, steps, [...path, "then"]);
@@ -206,9 +212,7 @@ const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> => 
 };
 
 const isReference = (value: object): value is Reference =>
-  "get" in value &&
-  typeof value.get === "string" &&
-  Object.keys(value).every((name) => name === "get" || name === "then");
+  !("use" in value) && typeof ownValue(value, "get") === "string";
 
 /** True where a call or a reference stands in the value, at any depth of plain objects and lists. */
 function holdsCall(value: unknown, seen = new Set<unknown>()): value is object {

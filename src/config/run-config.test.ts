@@ -49,6 +49,17 @@ training: { epochs: 2, seed: 3 }
 `;
 
 describe("a run from a file", () => {
+  it("tells once that there is no task, and that there is nothing at all", async () => {
+    expect(await problemsOf("engine: wasm")).toMatch(/has a problem\n.* task: .*missing/);
+    expect(await problemsOf("task: ppo")).toMatch(/has a problem\n.* task: .*"ppo"/);
+    expect(await problemsOf("")).toMatch(/empty/);
+  });
+
+  it("refuses what a reference would leave out", async () => {
+    const problems = await problemsOf(tabular.replace("get: rows.train", "get: rows.train, thn: [inMemory]"));
+    expect(problems).toMatch(/has a problem\n.* data\.train\.thn: /);
+  });
+
   it("is built by the functions that it names, and trains as the program does", async () => {
     const { trainer, name } = await build(tabular);
     expect(name).toBe("run");

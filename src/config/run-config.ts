@@ -239,7 +239,8 @@ export async function buildRun(
     ? await builder.attempt(["training"], () => trainingConfig(training))
     : training;
   const trainer = await builder.attempt(["task"], () =>
-    checked === notMade ? notMade : trainerOf(task, training, data, name),
+    // A value that is no task at all was told with the options of the run.
+    checked === notMade || !isObject(config.task) ? notMade : trainerOf(task, training, data, name),
   );
   builder.parts.set("task", trainer === notMade ? notMade : (trainer as TrainerOptions).task);
 
@@ -351,7 +352,9 @@ export async function buildParts(
 async function begin(source: ConfigSource, base: string, directory?: string) {
   const given = source.value;
   if (!isPlainObject(given))
-    throw configError(source, [{ path: [], message: "it is not an object", fix: "begin with task:" }]);
+    throw configError(source, [
+      { path: [], message: given === null ? "it is empty" : "it is not an object", fix: "begin with task:" },
+    ]);
   const config = given as unknown as RunConfig;
   const builder = new Builder(base, definitionsOf(config), directory);
   const { engine, imports = [] } = config;

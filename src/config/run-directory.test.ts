@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { parse } from "yaml";
 import { openStatsStore } from "../metrics/index.ts";
 import { configAround, createRun, findRunDirectory, reopenRun } from "./run-directory.ts";
@@ -71,6 +71,40 @@ writeFileSync(
 export const other = { name: "other", onEpochEnd() {} };
 `,
 );
+
+describe("run.json", () => {
+  it("has no outcome while a run goes on, whatever it had before", async () => {
+    const begun = await createRun(file, { quiet: true });
+    await begun.train();
+    const outcome = (): unknown =>
+      JSON.parse(readFileSync(join(begun.directory, "run.json"), "utf8")).outcome;
+    expect(outcome()).toBe("completed");
+    const more = ["training.epochs=6"];
+    const again = await reopenRun(begun.directory, { quiet: true, overrides: more });
+    const seen: unknown[] = [];
+    again.trainer.registerHook({ name: "sees", onEpochEnd: () => void seen.push(outcome()) });
+    await again.train();
+    expect([...seen, outcome()]).toEqual([undefined, undefined, "completed"]);
+  });
+
+  it("is damaged where a part of it is missing", async () => {
+    const begun = await createRun(file, { quiet: true });
+    await begun.train();
+    writeFileSync(join(begun.directory, "run.json"), '{ "id": "x" }');
+    await expect(reopenRun(begun.directory)).rejects.toMatchObject({ code: "RUN_MISSING" });
+  });
+});
+
+it("a run without a checkpoint says that it begins anew", async () => {
+  const begun = await createRun(file, { quiet: true });
+  await begun.train();
+  rmSync(join(begun.directory, "checkpoints"), { recursive: true });
+  const again = await reopenRun(begun.directory, { quiet: true });
+  const said = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  onTestFinished(() => said.mockRestore());
+  expect((await again.train()).counters.epochs).toBe(4);
+  expect(said.mock.calls.join()).toContain("begins anew");
+});
 
 describe("a run whose hooks cannot be made", () => {
   it.each([

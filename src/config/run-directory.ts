@@ -67,7 +67,7 @@ export interface RunRecord {
   readonly stats: string | false;
   /** Filed in the stats store beside the run's settings: of which sweep it is a trial. */
   readonly labels?: Labels;
-  readonly outcome?: string;
+  readonly outcome?: string | undefined;
   readonly reason?: string | undefined;
 }
 
@@ -224,10 +224,17 @@ export async function reopenRun(directory: string, options: StartOptions = {}): 
   const source = await storedConfig(directory, record, overrides);
   const isChanged = overrides.length > 0;
   const hash = isChanged ? configHash(source.value) : record.configHash;
-  const next = { ...record, overrides: [...record.overrides, ...overrides], configHash: hash };
+  const next = {
+    ...record,
+    overrides: [...record.overrides, ...overrides],
+    configHash: hash,
+    // Until it has ended again.
+    ...{ outcome: undefined, reason: undefined },
+  };
   const built = await buildRun(source, resolve(directory, record.base), resolve(directory));
   return prepare(directory, next, { ...built, name: record.name }, options, () => {
     if (isChanged) writeConfig(directory, next, source.value);
+    else writeRecord(directory, next);
   });
 }
 
@@ -284,16 +291,22 @@ async function prepare(
   told(built.source, "directory", () => makeDirectory(inside("checkpoints")));
   writeFileSync(inside("plan.txt"), `${trainer.hooks.plan().text}\n`);
   let isRefused = onResume !== undefined;
-  if (onResume)
+  if (onResume) {
+    let warn: (text: string) => void;
     trainer.registerHook({
       name: "run.resume",
       // Before all others but those that restore.
       priority: Number.MAX_VALUE,
-      onTrainingStart: () => {
+      onRegister: (host) => {
+        warn = host.warn;
+      },
+      onTrainingStart: ({ counters }) => {
         isRefused = false;
         onResume();
+        if (counters.batches === 0) warn("this run has no checkpoint to go on from: it begins anew");
       },
     });
+  }
   return {
     id,
     directory,
@@ -369,7 +382,9 @@ export function readRecord(directory: string): RunRecord {
   const file = join(directory, "run.json");
   try {
     const record = parse(readFileSync(file, "utf8")) as RunRecord | null;
-    if (typeof record?.id === "string") return record;
+    const { id, name, source, base, overrides } = record ?? {};
+    if ([id, name, source, base].every((text) => typeof text === "string") && Array.isArray(overrides))
+      return record as RunRecord;
     throw new EspalierError("RUN_MISSING", `${file} is damaged`);
   } catch (cause) {
     const why = existsSync(file) ? ": its run.json is damaged" : "";

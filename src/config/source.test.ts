@@ -57,7 +57,7 @@ describe("a configuration's source", () => {
     expect(parseOverride("a=x=y").value).toBe("x=y");
   });
 
-  it.each(["epochs", "=3", "a..b=1", "__proto__.x=1", "a={", "a=[*b]", "a=!b c"])(
+  it.each(["epochs", "=3", "a..b=1", "__proto__.x=1", "a={", "a=[*b]", "a=!b c", "a=1\n---\n2"])(
     "refuses --set %s",
     (override) => {
       expect(() => parseOverride(override)).toThrow(expect.objectContaining({ code: "CONFIG_OVERRIDE" }));
@@ -70,10 +70,21 @@ describe("a configuration's source", () => {
     ["\tx: 1", /run\.yaml:1:1/],
     ["a: &a { b: [1, *a] }", /run\.yaml:1:16 .*a\.b\[1\]/],
     ["a: !env STEPS", /run\.yaml:1:4 .*!env/],
+    ["a: 1\n---\na: 2", /run\.yaml:2:1 .*second/],
   ])("says where %j is no YAML", (broken, place) => {
     expect(() => parseConfig(broken, "run.yaml")).toThrow(
       expect.objectContaining({ code: "CONFIG_SYNTAX", message: expect.stringMatching(place) }),
     );
+  });
+
+  it("takes a missing comma in JSON for no YAML", () => {
+    expect(() => parseConfig('{"a": 1 "b": 2}', "run.json")).toThrow(
+      expect.objectContaining({ code: "CONFIG_SYNTAX", message: expect.stringContaining("run.json:1:7") }),
+    );
+    expect(parseConfig('{"a": 1e-3, "b": [true, null, "x"]}', "run.json").value).toEqual({
+      a: 0.001,
+      b: [true, null, "x"],
+    });
   });
 
   it("does not unfold aliases without end", () => {

@@ -36,9 +36,19 @@ export function parseConfig(text: string, file: string, overrides: readonly stri
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}`;
   };
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "silent" });
+  const document = parseDocument(text, {
+    ...{ lineCounter: lines, prettyErrors: false },
+    // JSON without a comma between two members is YAML, of one long text.
+    schema: /\.json$/i.test(file) ? "json" : "core",
+  });
   const mistakes = mistakesIn(document);
-  if (mistakes.length > 0) throw unreadable(mistakes.map(({ pos, message }) => `${at(pos[0])}  ${message}`));
+  if (mistakes.length > 0)
+    throw unreadable(
+      mistakes.map(({ pos, code, message }) => {
+        const what = code === "MULTIPLE_DOCS" ? "a second document begins, and a file is one run" : message;
+        return `${at(pos[0])}  ${what}`;
+      }),
+    );
   const typed = new Map<string, string>();
   for (const override of overrides) {
     const { path, value } = parseOverride(override);
@@ -142,7 +152,7 @@ export function parseOverride(override: string): { readonly path: Path; readonly
     .split(".")
     .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
   if (path.includes("") || path.includes("__proto__")) throw badOverride(override, `"${left}" is no path`);
-  const document = parseDocument(override.slice(equals + 1), { logLevel: "silent" });
+  const document = parseDocument(override.slice(equals + 1));
   try {
     const [mistake] = mistakesIn(document);
     if (mistake) throw mistake;

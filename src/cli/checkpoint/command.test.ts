@@ -67,10 +67,14 @@ describe("espalier checkpoint inspect", () => {
 
   it("takes a run: its name, or its directory", async () => {
     await saved(path("runs/one-1/checkpoints"), { a: 1 }, { counters: { updates: 1 } });
-    writeFileSync(path("runs/one-1/run.json"), JSON.stringify({ id: "one-1", name: "one" }));
+    const record = { id: "one-1", name: "one", source: "run.yaml", base: ".", overrides: [] };
+    writeFileSync(path("runs/one-1/run.json"), JSON.stringify(record));
     for (const run of [["one", "--runs", path("runs")], [path("runs/one-1")]]) {
       expect((await checkpoint("inspect", ...run)).text).toMatch(/^epoch-0000-update-000001 /m);
       expect((await checkpoint("verify", ...run)).text).toBe("epoch-0000-update-000001: whole");
+      const [asked = "", ...where] = run;
+      const newest = path("runs/one-1/checkpoints/epoch-0000-update-000001");
+      expect((await checkpoint("diff", asked, newest, ...where)).text).toMatch(/^the same, bit for bit/);
       expect((await checkpoint("prune", ...run, "--last", "1")).text).toMatch(/^kept 1 of 1 /);
     }
   });

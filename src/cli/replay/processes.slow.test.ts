@@ -54,7 +54,7 @@ describe("espalier replay in a process of its own", { timeout: 300_000 }, () => 
     mkdirSync(join(directory, "replays"), { recursive: true });
     cpSync(file, join(directory, "replays", "step-1.replay"));
     cpSync(path("run.yaml"), join(directory, "config.yaml"));
-    const record = { id: "walker-1", name: "walker", source: "../../run.yaml", base: "../.." };
+    const record = { id: "walker-1", name: "walker", source: "../../run.yaml", base: "../..", overrides: [] };
     writeFileSync(join(directory, "run.json"), JSON.stringify(record));
     for (const from of ["walker", directory, join(directory, "replays", "step-1.replay")])
       expect((await run(["replay", from, "--runs", path("runs")])).text, from).toBe(text);

@@ -1,8 +1,10 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { EspalierError } from "../../core/index.ts";
 import type { StatsStore } from "../../metrics/index.ts";
 import { runsOptions, storeLocation } from "../dashboard.ts";
-import { type CommandOptions, option, type Values, withOptions } from "../options.ts";
+import { type CommandOptions, given, option, type Values, withOptions } from "../options.ts";
 import { type Surroundings, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
 import { compareText, readComparison } from "./compare.ts";
@@ -21,14 +23,35 @@ const whyOptions = {
   json: option.json(),
 };
 
-const RUN = "its id, the beginning of it, or its name (the newest of that name)";
+const RUN = "its id, the beginning of it, its name (the newest of that name), or its directory";
+
+/** The id of a run, or what else names it; of one that is named by its directory, the store that it has. */
+async function placeOf(asked: string): Promise<{ readonly id: string; readonly store?: string }> {
+  if (!existsSync(join(asked, "run.json"))) return { id: asked };
+  const { readRecord } = await import("../../config/index.ts");
+  const { id, stats } = readRecord(asked);
+  if (stats !== false) return { id, store: stats.includes("://") ? stats : resolve(asked, stats) };
+  throw new EspalierError("STATS_MISSING", `${asked} is a run without a stats store`, {
+    fix: "its files have what it did: run.log, metrics.jsonl; stats: false in a configuration leaves the store out",
+  });
+}
 
 export function registerRuns(program: Command, around: Surroundings = thisProcess()): void {
   const print = (lines: readonly string[]): Promise<void> => around.out.write(`${lines.join("\n")}\n`);
-  const reading = <T>(
-    options: Values<typeof runsOptions>,
-    use: (store: StatsStore) => Promise<T>,
-  ): Promise<T> => withStore(options, around, use);
+  const reading = <T>(options: StoreValues, use: (store: StatsStore) => Promise<T>): Promise<T> =>
+    withStore(options, around, use);
+  /** The same of runs, in the store that the first has which is named by its directory. */
+  const readingRuns = async <T>(
+    asked: readonly string[],
+    options: StoreValues,
+    use: (store: StatsStore, ...ids: readonly string[]) => Promise<T>,
+  ): Promise<T> => {
+    const places = await Promise.all(asked.map(placeOf));
+    const store = options.store ?? places.find((place) => place.store !== undefined)?.store;
+    return reading({ ...options, ...given({ store }) }, (opened) =>
+      use(opened, ...places.map(({ id }) => id)),
+    );
+  };
   const style = (ascii = false) => styleFor(around.out, around.env, ascii);
   const command = (name: string, table: CommandOptions, examples: string): Command =>
     withOptions(program.command(name), table).addHelpText("after", `\nExamples:\n${examples}`);
@@ -57,8 +80,8 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
     .argument("<run>", RUN)
     .action(async (run: string, options: Values<typeof showOptions>) => {
       const now = around.clock.wall();
-      await reading(options, async (store) => {
-        const shown = await readShown(store, run, { now, ...options });
+      await readingRuns([run], options, async (store, id = run) => {
+        const shown = await readShown(store, id, { now, ...options });
         await print(options.json ? [jsonText(shownJson(shown))] : showText(shown, now, style(options.ascii)));
       });
     });
@@ -76,8 +99,8 @@ export function registerRuns(program: Command, around: Surroundings = thisProces
         throw new EspalierError("OPTION_INVALID", "there is one run, and nothing to compare it with", {
           fix: "give two or more runs; espalier runs lists them",
         });
-      await reading(options, async (store) => {
-        const found = await readComparison(store, runs, { now: around.clock.wall(), ...options });
+      await readingRuns(runs, options, async (store, ...ids) => {
+        const found = await readComparison(store, ids, { now: around.clock.wall(), ...options });
         await print(options.json ? [jsonText(found)] : compareText(found, style()));
       });
     });
@@ -93,7 +116,9 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
   )
     .argument("<run>", RUN)
     .action(async (run: string, options: StoreValues & Values<typeof exportOptions>) => {
-      const whole = await reading(options, (store) => exportRun(store, run, options, around));
+      const whole = await readingRuns([run], options, (store, id = run) =>
+        exportRun(store, id, options, around),
+      );
       if (!whole) process.exitCode = 130; // As of a program that Ctrl-C ends.
     });
 
@@ -105,7 +130,7 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
   )
     .argument("<run>", RUN)
     .action(async (run: string, options: StoreValues & Values<typeof tailOptions>) => {
-      await reading(options, (store) => tail(store, run, options, style(), around));
+      await readingRuns([run], options, (store, id = run) => tail(store, id, options, style(), around));
     });
 
   command(
@@ -117,9 +142,9 @@ Exit codes: 0 all is written, 1 it failed, 130 interrupted.`,
     .argument("<run>", RUN)
     .argument("<hook>", "its name")
     .action(async (run: string, hook: string, options: Values<typeof whyOptions>) => {
-      await reading(options, async (store) => {
+      await readingRuns([run], options, async (store, id = run) => {
         const { readWhy } = await import("../../metrics/index.ts");
-        const why = await readWhy(store, run, hook, options.at);
+        const why = await readWhy(store, id, hook, options.at);
         await print(options.json ? [jsonText(whyJson(why))] : whyLines(why, style()));
       });
     });

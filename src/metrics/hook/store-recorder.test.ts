@@ -64,6 +64,18 @@ describe("a stats store", () => {
     await logger.close();
   });
 
+  it("has the first heartbeat as soon as it knows the run, long before the first window", async () => {
+    const memory = new MemoryStore();
+    const part = new StoreRecorder(memory.store, manualClock());
+    const logger = new Logger({ sinks: [] });
+    part.addTo(logger);
+    await part.heartbeats.add("a", "heartbeat", [{ wall: 0, step: 0, pid: 1, host: "here", phase: "none" }]);
+    logger.open({ id: "a", name: "a", startedAt: 0, config: null });
+    await new Promise(setImmediate);
+    expect(memory.of("heartbeat")).toMatchObject([{ step: 0 }]);
+    await logger.close();
+  });
+
   it("hears why a run ended before its time", async () => {
     const memory = new MemoryStore();
     const stopping: TrainerHook = { name: "stopping", onEpochEnd: ({ stop }) => stop("good enough") };

@@ -149,6 +149,8 @@ class EventQueue {
       open: async (run) => {
         await sink.open?.(run);
         this.#run = run.id;
+        // The first heartbeat came before. On failure the rows stay in the queue.
+        await this.insert().catch(() => undefined);
       },
       // Synchronous where both can be, as where the store is a file and there is nothing but metrics.
       write: (records) => {
