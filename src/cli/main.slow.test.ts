@@ -109,6 +109,15 @@ it("what comes next names a run by its directory where the commands would not fi
   );
 });
 
+it("a promise that is never resolved is named", () => {
+  writeFileSync(
+    join(directory, "never.mjs"),
+    'export default () => ({ name: "never", onEpochEnd: () => new Promise(() => {}) });',
+  );
+  const { stderr, status } = espalier(["train", run, "--set", "hooks=['./never.mjs']"], { cwd: directory });
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/NEVER_RESOLVED/)]);
+});
+
 it("a configuration is trained before a run of it is proved", () => {
   const { stderr, status } = espalier(["prove-resume", run]);
   expect(status).toBe(1);

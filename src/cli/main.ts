@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { EspalierError } from "../core/index.ts";
 import { createProgram, describeFailure, type RegisterCommand } from "./program.ts";
 
 // The `espalier` program. A file has one or more commands, and what each does. Only the file of the command that is
@@ -105,4 +106,16 @@ function fail(error: unknown, canTell = true): void {
   if (canTell && !told.has(text)) console.error(text);
   told.add(text);
 }
+let isOver = false;
+// Node ends a program that has nothing left to do, whatever it still awaits, and says nothing.
+process.on("beforeExit", () => {
+  if (isOver) return;
+  isOver = true;
+  fail(
+    new EspalierError("NEVER_RESOLVED", "it waits for a promise that nothing can resolve any more", {
+      fix: "resolve every promise that the configuration, hooks and environments of your own return",
+    }),
+  );
+});
 await program.parseAsync().catch((error: unknown) => fail(error));
+isOver = true;
