@@ -71,6 +71,7 @@ const commands: Readonly<Record<string, readonly [file: keyof typeof files, does
   worker: ["worker", "make rollouts for a run that is trained on this or another machine"],
   evaluator: ["evaluator", "evaluate checkpoints of a run that is trained on this or another machine"],
   engine: ["engine", "the engines that math runs on: list, install and check them"],
+  "engine-probe": ["engine", ""],
   doctor: [
     "doctor",
     "look at Node, engines, disk, permissions and optional parts, and say how to mend what is wrong",

@@ -200,10 +200,8 @@ describe("espalier checkpoint diff", () => {
       code: 2,
       error: expect.stringContaining("CHECKPOINT_MISSING"),
     });
-    expect(await checkpoint("diff", a, path("b"))).toMatchObject({
-      code: 2,
-      error: expect.stringContaining("give one of what lies in it: epoch-0000-update-000000"),
-    });
+    // Of a directory the newest.
+    expect((await checkpoint("diff", a, path("b"))).code).toBe(0);
     flip(`${b}/values.bin`, readFileSync(`${b}/values.bin`).length - 1);
     expect(await checkpoint("diff", a, b)).toMatchObject({
       code: 2,
@@ -373,7 +371,7 @@ describe("a directory of several ranks", () => {
     await run();
     const { code, error } = await checkpoint("diff", path("run", one), path("run", two));
     expect(code).toBe(2);
-    expect(error).toMatch(/is a checkpoint of several ranks \[CHECKPOINT_RANKS\]\n.*rank-0000, .*rank-0001/);
+    expect(error).toMatch(/is a checkpoint of 2 ranks \[CHECKPOINT_RANKS\]\n.*rank-0000/);
     expect(
       (await checkpoint("diff", path("run", one, "rank-0000"), path("run", two, "rank-0000"))).code,
     ).toBe(1);

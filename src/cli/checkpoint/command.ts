@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { CheckpointManager, openCheckpoint } from "../../checkpoint/index.ts";
+import { CheckpointManager } from "../../checkpoint/index.ts";
 import { codeOf, EspalierError, printableText } from "../../core/index.ts";
 import { type CommandOptions, option, type Values, withOptions } from "../options.ts";
 import { checkpointOf } from "../predict.ts";
@@ -34,12 +34,12 @@ export function registerCheckpoint(program: Command): void {
     diffOptions,
     "compare two checkpoints bit for bit; exit code 1 if they differ, 2 if they cannot be compared",
   )
-    .argument("<a>", "a checkpoint; or a run, of which the newest is taken")
+    .argument("<a>", "a checkpoint; of a directory of checkpoints, or a run, the newest")
     .argument("<b>", "another one")
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
     .action(async (a: string, b: string, { ignore, json, runs }: Values<typeof diffOptions>) => {
       process.exitCode = 2; // stays so if this throws
-      const found = await diffCheckpoints(await newestOf(a, runs), await newestOf(b, runs), ignore);
+      const found = await diffCheckpoints(await placeOf(a, runs), await placeOf(b, runs), ignore);
       console.log(json ? jsonText(found) : printableText(diffText(found)));
       process.exitCode = found.some(differs) ? 1 : 0;
     });
@@ -68,12 +68,6 @@ const placeOf = (path: string, runs: string): Promise<string> =>
     if (codeOf(error) === "RUN_MISSING") return path;
     throw error;
   });
-
-/** The newest checkpoint of a run; what is no run stays as it is. */
-async function newestOf(path: string, runs: string): Promise<string> {
-  const place = await placeOf(path, runs);
-  return place === path ? path : (await openCheckpoint(place)).path;
-}
 
 /** Reads and hashes every byte of a checkpoint, or of all in a store. */
 export async function verify(path: string) {

@@ -1,13 +1,14 @@
 import {
+  type Checkpoint,
   type HostTensor,
   type OpenComponent,
+  openCheckpoint,
   readTensor,
   type SavedLeaf,
   savedLeaves,
 } from "../../checkpoint/index.ts";
 import { didYouMean, EspalierError, numberText, tableLines } from "../../core/index.ts";
 import type { HostArray } from "../../engine/index.ts";
-import { openCheckpoint } from "./locate.ts";
 
 interface LeafDifference {
   readonly path: string;
@@ -25,8 +26,6 @@ export interface ComponentDifference {
   readonly leaves: readonly LeafDifference[];
 }
 
-type Opened = Awaited<ReturnType<typeof openCheckpoint>>;
-
 /** Compares two checkpoints component by component, those of `ignore` left out. Both must be whole. */
 export async function diffCheckpoints(
   a: string,
@@ -34,10 +33,7 @@ export async function diffCheckpoints(
   ignore: readonly string[] = [],
 ): Promise<readonly ComponentDifference[]> {
   const sides = [await openWhole(a), await openWhole(b)] as const;
-  const [here, there] = sides.map(({ checkpoint }) => checkpoint.components) as [
-    readonly string[],
-    readonly string[],
-  ];
+  const [here, there] = sides.map(({ components }) => components) as [readonly string[], readonly string[]];
   const all = [...new Set([...here, ...there])];
   for (const name of ignore)
     if (!all.includes(name))
@@ -59,24 +55,22 @@ export async function diffCheckpoints(
 export const differs = ({ missing, leaves }: ComponentDifference): boolean =>
   missing !== undefined || leaves.length > 0;
 
-async function openWhole(path: string): Promise<Opened> {
-  const opened = await openCheckpoint(path);
-  const problems = await opened.checkpoint.verify();
-  if (problems.length === 0) return opened;
+async function openWhole(path: string): Promise<Checkpoint> {
+  const checkpoint = await openCheckpoint(path, console.error);
+  const problems = await checkpoint.verify();
+  if (problems.length === 0) return checkpoint;
   throw new EspalierError("CHECKPOINT_DAMAGED", `${path} is damaged: ${problems.join("; ")}`, {
     fix: "compare checkpoints that are whole",
   });
 }
 
 function diffComponent(
-  [a, b]: readonly [Opened, Opened],
+  [a, b]: readonly [Checkpoint, Checkpoint],
   component: string,
 ): Promise<readonly LeafDifference[]> {
-  const [x, y] = [a, b].map(({ checkpoint }) => checkpoint.manifest.components[component]?.sha256);
+  const [x, y] = [a, b].map(({ manifest }) => manifest.components[component]?.sha256);
   if (x === y) return Promise.resolve([]);
-  return a.checkpoint.withComponent(component, (left) =>
-    b.checkpoint.withComponent(component, (right) => diffLeaves(left, right)),
-  );
+  return a.withComponent(component, (left) => b.withComponent(component, (right) => diffLeaves(left, right)));
 }
 
 async function diffLeaves(left: OpenComponent, right: OpenComponent): Promise<readonly LeafDifference[]> {

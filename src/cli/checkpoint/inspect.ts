@@ -1,4 +1,5 @@
 import {
+  Checkpoint,
   filedMetrics,
   type InspectedCheckpoint,
   inspectCheckpoint,
@@ -6,7 +7,7 @@ import {
   type ListedCheckpoint,
 } from "../../checkpoint/index.ts";
 import { bytesText, printableText, tableLines } from "../../core/index.ts";
-import { locate, openCheckpoint } from "./locate.ts";
+import { locate } from "./locate.ts";
 
 function inspectText(found: InspectedCheckpoint): string {
   const { engine, device, plugin, espalier, node } = found.computedBy;
@@ -73,7 +74,6 @@ export async function inspect(path: string, asJson: boolean): Promise<string> {
     const listed = await inspectStore(store);
     return asJson ? JSON.stringify(listed, null, 2) : printableText(storeText(store.location, listed));
   }
-  const { checkpoint } = await openCheckpoint(path);
-  const inspected = await inspectCheckpoint(checkpoint);
+  const inspected = await inspectCheckpoint(await Checkpoint.open(found.store, found.name));
   return asJson ? JSON.stringify(inspected, null, 2) : printableText(inspectText(inspected));
 }

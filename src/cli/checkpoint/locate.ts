@@ -2,7 +2,6 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import {
   anyRanksStore,
-  Checkpoint,
   type CheckpointStore,
   entryAt,
   isOnS3,
@@ -75,24 +74,6 @@ function missing(path: string, full: string): EspalierError {
       beside.length > 0
         ? `checkpoints in ${parent}: ${beside.sort().slice(-5).join(", ")}`
         : "give the path of a checkpoint or of a directory of checkpoints",
-  });
-}
-
-export async function openCheckpoint(path: string) {
-  const found = await locate(path);
-  if (found.kind === "checkpoint")
-    return { checkpoint: await Checkpoint.open(found.store, found.name), store: found.store };
-  const names = [...(await (found.kind === "ranks" ? found.parts : found.store).list())].sort();
-  if (found.kind === "ranks")
-    throw new EspalierError("CHECKPOINT_RANKS", `${path} is a checkpoint of several ranks`, {
-      fix: `give the part of one rank: ${names
-        .slice(0, 5)
-        .map((name) => join(path, name))
-        .join(", ")}`,
-    });
-  throw new EspalierError("CHECKPOINT_MISSING", `${path} is not a checkpoint: it has no manifest.json`, {
-    fix:
-      names.length > 0 ? `give one of what lies in it: ${names.slice(-5).join(", ")}` : "give a checkpoint",
   });
 }
 

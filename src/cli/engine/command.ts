@@ -1,6 +1,6 @@
 import { Argument, type Command } from "commander";
 import { EspalierError, printableText, systemClock } from "../../core/index.ts";
-import { type EngineName, findPlugins, installPlugin, type PluginKind } from "../../engine/index.ts";
+import { type EngineName, findPlugins, installPlugin, type Plugin } from "../../engine/index.ts";
 import { option, type Values, withOptions } from "../options.ts";
 import { callName, type Self, thisProgram } from "../run-again.ts";
 import { statusLine } from "../terminal.ts";
@@ -37,7 +37,7 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
       const installer = {
         install: installPlugin,
         call,
-        probe: (plugin: Parameters<typeof probePlugin>[0]) => probePlugin(plugin, self),
+        probe: (plugin: Plugin) => probePlugin(plugin, self),
       };
       try {
         const text = await installAndTry(kind, force, installer, status.say);
@@ -66,12 +66,11 @@ export function registerEngine(program: Command, self: Self = thisProgram()): vo
         });
     });
 
-  engine
-    .command("probe", { hidden: true })
-    .description("start one plugin in this process and print what came of it, as JSON")
-    .addArgument(new Argument("<kind>").choices(["cpu", "cuda", "tpu"]))
-    .argument("<path>")
-    .action((kind: PluginKind, path: string) => {
-      console.log(JSON.stringify(probeHere(path, kind)));
+  program
+    .command("engine-probe", { hidden: true })
+    .description("start one plugin in this process and tell the parent what came of it")
+    .argument("<plugin>", "JSON")
+    .action((plugin: string) => {
+      process.send?.(probeHere(JSON.parse(plugin) as Plugin), () => process.disconnect());
     });
 }

@@ -1,7 +1,6 @@
-import { spawn } from "node:child_process";
 import { EspalierError, tableLines } from "../../core/index.ts";
-import { engine, type Plugin, type PluginKind, pluginAt, startXla } from "../../engine/index.ts";
-import type { Self } from "../run-again.ts";
+import { engine, type Plugin, pluginAt, startXla } from "../../engine/index.ts";
+import { type Self, startChild } from "../run-again.ts";
 
 /** One engine, or one plugin of the xla engine. */
 export interface Entry {
@@ -78,7 +77,7 @@ export type Probe =
 const PATIENCE = 60_000;
 
 /** Starts a plugin in this process. For the child that {@link probePlugin} runs. */
-export function probeHere(path: string, kind: PluginKind): Probe {
+export function probeHere({ path, kind }: Plugin): Probe {
   try {
     const { description, devices } = startXla(pluginAt(path, kind));
     return { state: "starts", description, devices: devices.map((device) => device.description) };
@@ -93,49 +92,21 @@ export function probeHere(path: string, kind: PluginKind): Probe {
  * Starts a plugin in a process of its own, because one that does not suit the machine may abort the process it is
  * loaded into.
  */
-export function probePlugin(
-  { path, kind }: Plugin,
-  [node, ...args]: Self,
-  patience = PATIENCE,
-): Promise<Probe> {
-  return new Promise((resolve) => {
-    const child = spawn(node, [...args, "engine", "probe", kind, path], {
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: patience,
-      killSignal: "SIGKILL",
-    });
-    let out = "";
-    let complaints = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      out += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      complaints += text;
-    });
-    const start = performance.now();
-    child.on("error", (error) => resolve({ state: "crashes", reason: error.message }));
-    child.on("close", (code, signal) => {
-      const answer = code === 0 ? parse(out) : undefined;
-      if (answer) return resolve(answer);
-      const late = signal === "SIGKILL" && performance.now() - start >= patience;
-      const how = late
-        ? `it did not start within ${patience / 1000} s`
-        : `starting it ended the process (${signal ?? `exit ${code}`})`;
-      resolve({ state: "crashes", reason: [how, lastLine(complaints)].filter(Boolean).join(": ") });
-    });
+export async function probePlugin(plugin: Plugin, self: Self, patience = PATIENCE): Promise<Probe> {
+  const start = performance.now();
+  const { messages, gone, output } = startChild<Probe>(self, "engine-probe", plugin, {
+    timeout: patience,
+    killSignal: "SIGKILL",
   });
+  const how = await gone;
+  const [answer] = messages;
+  if (answer && how === "exit code 0") return answer;
+  const why =
+    how === "SIGKILL" && performance.now() - start >= patience
+      ? `it did not start within ${patience / 1000} s`
+      : `starting it ended the process (${how})`;
+  return { state: "crashes", reason: [why, output().split("\n").at(-1)].filter(Boolean).join(": ") };
 }
-
-/** A plugin may print, too: the answer is the last line. */
-function parse(out: string): Probe | undefined {
-  try {
-    return JSON.parse(lastLine(out)) as Probe;
-  } catch {
-    return undefined;
-  }
-}
-
-const lastLine = (text: string): string => text.trimEnd().split("\n").at(-1) ?? "";
 
 const sources: Readonly<Record<Entry["source"], string>> = {
   environment: "ESPALIER_XLA_PLUGIN",

@@ -50,10 +50,10 @@ describe("probePlugin", () => {
   });
 
   it("survives a plugin that exits", async () => {
-    const exiting = program("console.log('{}'); process.exit(7)");
+    const exiting = program("process.send({}, () => process.exit(7))");
     expect(await probePlugin(made, exiting)).toMatchObject({
       state: "crashes",
-      reason: expect.stringContaining("exit 7"),
+      reason: expect.stringContaining("exit code 7"),
     });
   });
 
@@ -65,9 +65,9 @@ describe("probePlugin", () => {
     });
   });
 
-  it("takes the last line for the answer where a plugin prints too", async () => {
+  it("hears the answer where a plugin prints too", async () => {
     const chatty = program(
-      `console.log("hello"); console.log('{"state":"starts","description":"d","devices":[]}')`,
+      `console.log("hello"); process.send({"state":"starts","description":"d","devices":[]}); process.disconnect()`,
     );
     expect(await probePlugin(made, chatty)).toEqual({ state: "starts", description: "d", devices: [] });
   });
