@@ -117,7 +117,7 @@ async function engineFindings({ env, self, plugins: find }: Patient): Promise<re
     if (engine === "wasm") return [];
     const name = `plugin ${kind}`;
     if (probe.state === "starts") return [ok(name, `${probe.description}, ${path}`)];
-    const fix = (probe.state === "declines" && probe.fix) || `take ${path} away, or set ESPALIER_ENGINE=wasm`;
+    const fix = probe.fix ?? `take ${path} away, or set ESPALIER_ENGINE=wasm`;
     return [{ name, state: probe.state === "crashes" ? "problem" : "note", found: probe.reason, fix }];
   });
   const fix = `${call} engine install`;

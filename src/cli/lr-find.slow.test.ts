@@ -62,6 +62,10 @@ training: { epochs: 1, seed: 1 }
   it("refuses a file that is not there and a rate that is none", () => {
     const missing = run(join(directory, "none.mts"));
     expect([missing.status, missing.stderr]).toEqual([1, expect.stringMatching(/SETUP_MISSING/)]);
+    const set = run(file, "--set", "training.seed=3");
+    expect([set.status, set.stderr]).toEqual([1, expect.stringMatching(/--set .*OPTION_INVALID/)]);
+    const nowhere = run(file, "--updates", "10", "--svg", join(directory, "none/rate.svg"));
+    expect([nowhere.status, nowhere.stdout]).toEqual([1, expect.stringMatching(/falls fastest/)]);
     const rate = run(file, "--from", "-1");
     expect([rate.status, rate.stderr]).toEqual([1, expect.stringMatching(/OPTION_INVALID/)]);
   });

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { option, type Values, withOptions } from "./options.ts";
 import { jsonText } from "./text.ts";
-import { overridesOf, ranByLoader } from "./train.ts";
+import { ranByLoader } from "./train.ts";
 
 const findRateOptions = {
   set: option.set(),
@@ -34,22 +34,19 @@ Examples:
     .action(async (file: string, given: Values<typeof findRateOptions>) => {
       const { set, runs, svg, engine, json, ...range } = given;
       // Trainer and engine are needed here alone: other commands start faster without.
-      const { buildRun, configAt, locateConfig } = await import("../config/index.ts");
+      const { locateConfig } = await import("../config/index.ts");
       const place = locateConfig(file, runs);
       if (await ranByLoader(place.file, place.base)) return;
-      const [{ setupIn, twoCopies }, { findLearningRate }, { setEngine }] = await Promise.all([
+      const [{ setupAt, twoCopies }, { findLearningRate }] = await Promise.all([
         import("./prove-resume/part.ts"),
         import("../supervised/index.ts"),
-        import("../engine/index.ts"),
       ]);
-      if (engine) setEngine(engine);
-      const { task, config = {} } =
-        (await setupIn(place.file)) ??
-        (await buildRun(await configAt(place, overridesOf(given)), place.base)).trainer;
+      const { task, config = {} } = (await setupAt(place, { set, ...(engine && { engine }) })).setup;
       const curve = await findLearningRate(task, { config, ...range }).catch(async (cause) => {
         throw (await twoCopies(task.components, cause)) ?? cause;
       });
-      if (svg !== undefined) writeFileSync(svg, curve.svg());
+      // It is not lost where the file cannot be written.
       console.log(json ? jsonText(curve) : curve.text());
+      if (svg !== undefined) writeFileSync(svg, curve.svg());
     });
 }

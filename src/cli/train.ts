@@ -14,7 +14,7 @@ const trainOptions = {
   quiet: option.flag("show problems alone", { short: "q" }),
   json: option.json("print the result as JSON, and no progress"),
 };
-type TrainOptions = Values<typeof trainOptions>;
+export type TrainOptions = Values<typeof trainOptions>;
 const resumeOptions = { ...trainOptions, runs: option.runs() };
 
 export function registerTrain(program: Command): void {

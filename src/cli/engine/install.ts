@@ -41,9 +41,8 @@ export async function installAndTry(
 }
 
 function notStarting({ path }: Plugin, outcome: Exclude<Probe, { state: "starts" }>): EspalierError {
-  const fix = outcome.state === "declines" ? outcome.fix : undefined;
   return new EspalierError("PLUGIN_FAILED", `${path} is installed but does not start: ${outcome.reason}`, {
-    fix: fix ?? "remove it and use the wasm engine, or report what it said",
+    fix: outcome.fix ?? "remove it and use the wasm engine, or report what it said",
   });
 }
 
@@ -51,10 +50,9 @@ function notStarting({ path }: Plugin, outcome: Exclude<Probe, { state: "starts"
 function outcomeLines(outcome: Probe): readonly string[] {
   if (outcome.state === "starts")
     return [`it starts: ${outcome.description}, devices: ${outcome.devices.join(", ")}`];
-  const fix = outcome.state === "declines" ? outcome.fix : undefined;
   return [
     `it does not start on this machine: ${outcome.reason}`,
-    ...(fix ? [`  fix: ${fix}`] : []),
+    ...(outcome.fix ? [`  fix: ${outcome.fix}`] : []),
     "  it needs an NVIDIA GPU, its driver, and the CUDA libraries, e.g. from: pip install jax[cuda13]",
   ];
 }

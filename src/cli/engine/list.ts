@@ -69,10 +69,8 @@ function runningPick(asked: string | undefined, found: readonly Entry[], auto: P
 /** The result of starting a plugin. */
 export type Probe =
   | { readonly state: "starts"; readonly description: string; readonly devices: readonly string[] }
-  /** It said why; `auto` goes on to the next one. */
-  | { readonly state: "declines"; readonly reason: string; readonly fix?: string }
-  /** It took the process down with it, or never answered. */
-  | { readonly state: "crashes"; readonly reason: string };
+  /** It said why, and `auto` goes on to the next one; or it took the process down with it, or never answered. */
+  | { readonly state: "declines" | "crashes"; readonly reason: string; readonly fix?: string };
 
 const PATIENCE = 60_000;
 

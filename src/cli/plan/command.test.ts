@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { createRun } from "../../config/index.ts";
 import { testDirectory } from "../checkpoint/checkpoints.test-support.ts";
 import { createProgram } from "../program.ts";
 import { captured } from "../runs/runs.test-support.ts";
@@ -8,12 +9,16 @@ import { registerPlan } from "./command.ts";
 
 const { path } = testDirectory();
 
-async function plan(yaml: string, ...args: readonly string[]) {
+const plan = (yaml: string, ...args: readonly string[]) => {
   writeFileSync(path("run.yaml"), yaml);
+  return planOf(path("run.yaml"), ...args);
+};
+
+async function planOf(...args: readonly string[]) {
   const out = captured();
   const around = { ...thisProcess(), out };
   const program = createProgram([(parent) => registerPlan(parent, around)]);
-  await program.parseAsync(["plan", path("run.yaml"), ...args], { from: "user" });
+  await program.parseAsync(["plan", ...args], { from: "user" });
   return out.text();
 }
 
@@ -62,6 +67,20 @@ describe("espalier plan", () => {
       schedule: "every 4 epochs",
       unit: "epochs",
       events: [{ event: "onEpochEnd", times: 2 }],
+    });
+  });
+
+  it("takes a run, and set-ups without values of --set", async () => {
+    const text = await plan(cartpole(), "--json");
+    await (await createRun(path("run.yaml"), { quiet: true, overrides: ["training.maxUpdates=1"] })).train();
+    const ofRun = JSON.parse(await planOf("run", "--runs", path("runs"), "--json"));
+    expect(ofRun.order).toEqual(JSON.parse(text).order);
+    expect(ofRun.end.updates).toBeLessThan(JSON.parse(text).end.updates);
+    const task = `{ components: {}, epoch: () => [], run: () => ({ rows: [] }), snapshot: () => ({}) }`;
+    writeFileSync(path("setup.mjs"), `export const setup = () => ({ task: ${task} });`);
+    expect(await planOf(path("setup.mjs"))).toContain("order of hooks");
+    await expect(planOf(path("setup.mjs"), "--set", "training.epochs=1")).rejects.toMatchObject({
+      code: "OPTION_INVALID",
     });
   });
 

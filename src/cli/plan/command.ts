@@ -1,12 +1,6 @@
 import type { Command } from "commander";
-import {
-  amountText,
-  countText,
-  EspalierError,
-  printable,
-  printableText,
-  tableLines,
-} from "../../core/index.ts";
+import type { ConfigPlace } from "../../config/index.ts";
+import { amountText, countText, printable, printableText, tableLines } from "../../core/index.ts";
 import { option, type Values, withOptions } from "../options.ts";
 import { type Style, type Surroundings, styleFor, thisProcess } from "../terminal.ts";
 import { jsonText } from "../text.ts";
@@ -15,6 +9,7 @@ import type { EventTimes, HookTimes } from "./timeline.ts";
 
 const planOptions = {
   set: option.set(),
+  runs: option.runs(),
   // Of a run without an end, these.
   epochs: option.count("<n>", "lay out this many epochs at most", { default: 10_000 }),
   json: option.json(),
@@ -24,7 +19,10 @@ const WIDTH = 50;
 
 export function registerPlan(program: Command, around: Surroundings = thisProcess()): void {
   withOptions(program.command("plan"), planOptions)
-    .argument("<file>", "run.yaml, run.json, run.ts with a run, or a file that exports a training set-up")
+    .argument(
+      "<file|run>",
+      "run.yaml, run.json, run.ts with a run, a run's directory, id or name, or a file that exports a training set-up",
+    )
     .addHelpText(
       "after",
       `
@@ -37,8 +35,10 @@ Examples:
   espalier plan run.yaml --json`,
     )
     .action(async (file: string, options: Values<typeof planOptions>) => {
-      if (await ranByLoader(file)) return;
-      const plan = await readPlan(file, options.set, options.epochs);
+      const { locateConfig } = await import("../../config/index.ts");
+      const place = locateConfig(file, options.runs);
+      if (await ranByLoader(place.file, place.base)) return;
+      const plan = await readPlan(place, options.set, options.epochs);
       const style = styleFor(around.out, around.env, false);
       await around.out.write(`${options.json ? jsonText(planJson(plan)) : planText(plan, style)}\n`);
     });
@@ -47,11 +47,16 @@ Examples:
 type RunPlan = Awaited<ReturnType<typeof readPlan>>;
 
 /** Builds the run of a file and asks its hooks when they run. */
-async function readPlan(file: string, overrides: readonly string[], most: number) {
-  const [{ layOut, timeline }, { trainer, task }] = await Promise.all([
+async function readPlan(place: ConfigPlace, set: readonly string[], most: number) {
+  const [{ layOut, timeline }, { setupAt }, { plannedTrainer }, { Trainer }] = await Promise.all([
     import("./timeline.ts"),
-    trainerOf(file, overrides),
+    import("../prove-resume/part.ts"),
+    import("../../config/index.ts"),
+    import("../../trainer/index.ts"),
   ]);
+  const { setup, built } = await setupAt(place, { set });
+  const { task } = setup;
+  const trainer = built ? plannedTrainer(built) : new Trainer(setup);
   try {
     const order = trainer.hooks.plan();
     const layout = layOut(task, trainer.config, most);
@@ -61,21 +66,6 @@ async function readPlan(file: string, overrides: readonly string[], most: number
   } finally {
     await trainer.hooks.close();
   }
-}
-
-async function trainerOf(file: string, overrides: readonly string[]) {
-  const { buildRun, plannedTrainer, readConfig } = await import("../../config/index.ts");
-  const setup = await (await import("../prove-resume/part.ts")).setupIn(file);
-  if (setup) {
-    if (overrides.length > 0)
-      throw new EspalierError("OPTION_INVALID", "--set changes configurations, and this is a set-up", {
-        fix: `change ${file} itself, or write it as a run: export default runConfig({ ... })`,
-      });
-    const { Trainer } = await import("../../trainer/index.ts");
-    return { trainer: new Trainer(setup), task: setup.task };
-  }
-  const built = await buildRun(await readConfig(file, overrides));
-  return { trainer: plannedTrainer(built), task: built.trainer.task };
 }
 
 const planJson = ({ name, order, layout, hooks }: RunPlan): unknown => ({

@@ -1,8 +1,15 @@
 import { resolve } from "node:path";
 import { CheckpointManager, checkpointHook, isCheckpointHook, localStore } from "../../checkpoint/index.ts";
-import { buildRun, readRecord, storedConfig } from "../../config/index.ts";
+import {
+  type BuiltRun,
+  buildRun,
+  type ConfigPlace,
+  configAt,
+  readRecord,
+  storedConfig,
+} from "../../config/index.ts";
 import { EspalierError, isPlainObject } from "../../core/index.ts";
-import { engine, Tensor } from "../../engine/index.ts";
+import { engine, setEngine, Tensor } from "../../engine/index.ts";
 import { controlHook, controlJournal, Logger, metricsHook } from "../../metrics/index.ts";
 import { at, never } from "../../schedule/index.ts";
 import { hashState } from "../../state/index.ts";
@@ -15,6 +22,7 @@ import {
 } from "../../trainer/index.ts";
 import { given } from "../options.ts";
 import { importFile } from "../run-again.ts";
+import { overridesOf, type TrainOptions } from "../train.ts";
 import type { PartMessage, PartRequest } from "./process.ts";
 
 const checkpointName = "prove-resume.checkpoint";
@@ -112,10 +120,22 @@ function pause(pauseAt: number, tell: (message: PartMessage) => void): TrainerHo
   };
 }
 
-/** The training set-up that a module exports as `setup`; undefined of a run. */
-export async function setupIn(file: string): Promise<TrainerOptions | undefined> {
-  const isRun = /\.(ya?ml|json)$/i.test(file) || (await importFile(file, "setup")).setup === undefined;
-  return isRun ? undefined : loadSetup(file);
+/** The training set-up that a module exports as `setup`, or that of a run, with the run as it was built. */
+export async function setupAt(
+  place: ConfigPlace,
+  options: Pick<TrainOptions, "set" | "engine">,
+): Promise<{ readonly setup: TrainerOptions; readonly built?: BuiltRun }> {
+  const { file, base } = place;
+  if (/\.(ya?ml|json)$/i.test(file) || (await importFile(file, "setup")).setup === undefined) {
+    const built = await buildRun(await configAt(place, overridesOf(options)), base);
+    return { setup: built.trainer, built };
+  }
+  if (options.set.length > 0)
+    throw new EspalierError("OPTION_INVALID", "--set changes configurations, and this is a set-up", {
+      fix: `change ${file} itself, or write it as a run: export default runConfig({ ... })`,
+    });
+  if (options.engine) setEngine(options.engine);
+  return { setup: await loadSetup(file) };
 }
 
 /** Imports a file and makes the training set-up that it exports: `setup`, or its default export. */
