@@ -8,6 +8,7 @@ export {
   curriculumHook,
   curriculumValues,
   type LessonResult,
+  sharesOf,
 } from "./curriculum/curriculum.ts";
 export { learningProgressCurriculum } from "./curriculum/learning-progress.ts";
 export { type Lesson, lessonCurriculum } from "./curriculum/lesson-curriculum.ts";

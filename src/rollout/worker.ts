@@ -44,7 +44,7 @@ import {
 } from "../hooks/index.ts";
 import { abortSignal } from "../language/index.ts";
 import { Logger } from "../metrics/index.ts";
-import { type Curriculum, curriculumRow } from "../rl/index.ts";
+import { type Curriculum, curriculumRow, sharesOf } from "../rl/index.ts";
 import { advanceCounters, type Counters, noCounters, timeless } from "../schedule/index.ts";
 import type { Stateful, StateTree } from "../state/index.ts";
 import { Ending, type Outcome } from "../trainer/index.ts";
@@ -478,12 +478,7 @@ export class RolloutWorker extends HostOfHooks<WorkerEvents> {
   /** A lesson by its share among those that have not failed; undefined where all have. */
   #drawLesson(key: Uint32Array, failed: ReadonlySet<string>): string | undefined {
     const { lessons } = this.curriculum;
-    const all = Array.from(this.curriculum.shares());
-    const sum = all.reduce((sum, share) => sum + (share >= 0 ? share : Number.NaN), 0);
-    if (all.length !== lessons.length || !(Math.abs(sum - 1) < 1e-3))
-      throw new EspalierError("CURRICULUM_INVALID", `the shares of ${lessons.length} lessons are [${all}]`, {
-        fix: "let shares() of the curriculum give one probability for each lesson, which sum to 1",
-      });
+    const all = Array.from(sharesOf(this.curriculum));
     const shares = all.map((share, i) => (failed.has(lessons[i] as string) ? 0 : share));
     const draw = hostRandom.hostUniform(failed.size > 0 ? hostRandom.hostFoldIn(key, failed.size) : key, 1);
     let left = draw[0] as number;

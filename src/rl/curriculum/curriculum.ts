@@ -116,20 +116,16 @@ function resultsIn(scores: EvaluationScores["scores"], lessons: readonly string[
   });
 }
 
-/** The curriculum's shares. Refuses those by which no lesson can be drawn. */
+/** The curriculum's shares. Refuses what are no probabilities of its lessons. */
 export function sharesOf(curriculum: Curriculum): Float32Array {
   const shares = curriculum.shares();
   const { length } = curriculum.lessons;
-  if (
-    shares?.length === length &&
-    shares.every((share) => share >= 0 && share < Number.POSITIVE_INFINITY) &&
-    shares.some((share) => share > 0)
-  )
-    return shares;
-  throw badOption(
-    "curriculum",
-    `shares() gave ${shown(shares)}`,
-    `give a Float32Array of ${length} numbers from 0 on, one for each lesson, and not all 0`,
+  const sum = Array.from(shares ?? []).reduce((sum, share) => sum + (share >= 0 ? share : Number.NaN), 0);
+  if (shares?.length === length && Math.abs(sum - 1) < 1e-3) return shares;
+  throw new EspalierError(
+    "CURRICULUM_INVALID",
+    `shares() of the curriculum gave ${shown(shares)} for ${length} lessons`,
+    { fix: "give a Float32Array with one probability for each lesson, which sum to 1" },
   );
 }
 
