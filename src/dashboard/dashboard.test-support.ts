@@ -186,6 +186,13 @@ export const fileValue = async (
   ]);
 };
 
+/** A `run.json` as `espalier train` writes it. */
+export const recordOf = (record: {
+  readonly id: string;
+  readonly name?: string;
+  readonly created?: string;
+}) => JSON.stringify({ name: record.id, source: "run.yaml", base: "/", overrides: [], ...record });
+
 /** The directory of a run, as `espalier train` makes it. */
 export function makeDirectory(
   directory: string,
@@ -194,7 +201,7 @@ export function makeDirectory(
 ): string {
   const own = join(directory, id);
   mkdirSync(own, { recursive: true });
-  for (const [name, text] of Object.entries({ "run.json": JSON.stringify({ id }), ...files })) {
+  for (const [name, text] of Object.entries({ "run.json": recordOf({ id }), ...files })) {
     mkdirSync(join(own, name, ".."), { recursive: true });
     writeFileSync(join(own, name), text);
   }

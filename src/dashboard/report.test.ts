@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import type { RunDetail } from "./api.ts";
-import { fileRun, fileValue, makeDirectory, serveDashboard } from "./dashboard.test-support.ts";
+import { fileRun, fileValue, makeDirectory, recordOf, serveDashboard } from "./dashboard.test-support.ts";
 import { makeReport } from "./report.ts";
 
 const hostile = `</script><script>window.ran = 1</script><!--\u2028`;
@@ -76,7 +76,7 @@ it("is made of a run that has a directory alone", async () => {
   const { directory } = await serveDashboard();
   const page = join(directory, "..", "page");
   const created = "2026-01-31T12:00:00Z";
-  makeDirectory(directory, "alone", { "run.json": JSON.stringify({ id: "alone", name: "mine", created }) });
+  makeDirectory(directory, "alone", { "run.json": recordOf({ id: "alone", name: "mine", created }) });
   const store = join(directory, "none.db");
   expect(await makeReport("mine", { store, directory, page })).toMatchObject({ id: "alone" });
   await expect(makeReport("other", { store, directory, page })).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openStatsStore } from "../metrics/index.ts";
-import { fileRun, fileValue, makeDirectory, serveDashboard } from "./dashboard.test-support.ts";
+import { fileRun, fileValue, makeDirectory, recordOf, serveDashboard } from "./dashboard.test-support.ts";
 import { applied } from "./delta.ts";
 
 it("shows runs, their metrics and series", async () => {
@@ -163,12 +163,12 @@ it("shows a run that has a directory alone, by what is in it", async () => {
     phase: "train",
   };
   makeDirectory(directory, "alone", {
-    "run.json": JSON.stringify({ id: "alone", name: "mine", created: "2026-01-31T12:00:00Z" }),
+    "run.json": recordOf({ id: "alone", name: "mine", created: "2026-01-31T12:00:00Z" }),
     "config.yaml": "task: { rate: 0.5 }\n",
     "heartbeat.json": JSON.stringify(beat),
     "run.log": "a line\n",
   });
-  makeDirectory(directory, "other", { "run.json": JSON.stringify({ id: "another" }) });
+  makeDirectory(directory, "other", { "run.json": recordOf({ id: "another" }) });
   makeDirectory(directory, "broken", { "run.json": "{" });
   expect(await get("/api/runs")).toMatchObject([
     { id: "alone", name: "mine", state: "running", counters: { steps: 7 }, startedAt: 1_769_860_800_000 },

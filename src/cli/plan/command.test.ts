@@ -76,8 +76,9 @@ describe("espalier plan", () => {
     const ofRun = JSON.parse(await planOf("run", "--runs", path("runs"), "--json"));
     expect(ofRun.order).toEqual(JSON.parse(text).order);
     expect(ofRun.end.updates).toBeLessThan(JSON.parse(text).end.updates);
-    const task = `{ components: {}, epoch: () => [], run: () => ({ rows: [] }), snapshot: () => ({}) }`;
-    writeFileSync(path("setup.mjs"), `export const setup = () => ({ task: ${task} });`);
+    const task = `{ stepUnit: "updates", ramps: {}, components: {}, epoch: () => [], snapshot: () => ({}) }`;
+    const setup = `export const setup = () => ({ task: { ...${task}, run: () => ({ rows: [] }) } });`;
+    writeFileSync(path("setup.mjs"), setup);
     expect(await planOf(path("setup.mjs"))).toContain("order of hooks");
     await expect(planOf(path("setup.mjs"), "--set", "training.epochs=1")).rejects.toMatchObject({
       code: "OPTION_INVALID",
