@@ -1,7 +1,7 @@
 import { EspalierError, isPlainObject, messageOf, shown } from "../core/index.ts";
 import type { StateTree } from "../state/index.ts";
 import { idx, npy, tokenFile, tokenWindows } from "./array-files.ts";
-import { Dataset, interleave, type Recipe } from "./dataset.ts";
+import { Dataset, interleave, type Recipe, sourceError } from "./dataset.ts";
 import type { Example } from "./example.ts";
 import { glyphs, tabular } from "./generated.ts";
 import { imageFolder } from "./images.ts";
@@ -98,16 +98,14 @@ export async function fromModule<T = Example>(
     throw new EspalierError("OPTION_INVALID", `fromModule: ${shown(url)} is no URL of a module`, {
       fix: 'give new URL("./data.ts", import.meta.url)',
     });
-  const failed = (what: string, cause: unknown, fix: string): EspalierError =>
-    cause instanceof EspalierError
-      ? cause
-      : new EspalierError("DATA_SOURCE_FAILED", `${url}${what}: ${messageOf(cause)}`, { fix, cause });
   let exports: Readonly<Record<string, unknown>>;
   try {
     exports = (await import(/* @vite-ignore */ url)) as Readonly<Record<string, unknown>>;
   } catch (cause) {
-    const fix = "make sure that this Node can load the module and all that it imports";
-    throw failed(" could not be loaded", cause, fix);
+    throw new EspalierError("DATA_SOURCE_FAILED", `${url} could not be loaded: ${messageOf(cause)}`, {
+      fix: "make sure that this Node can load the module and all that it imports",
+      cause,
+    });
   }
   // CommonJS exports may be found under `default` only.
   const found = exports[name] ?? (exports.default as Readonly<Record<string, unknown>> | undefined)?.[name];
@@ -115,7 +113,8 @@ export async function fromModule<T = Example>(
   try {
     if (typeof found === "function") made = await found(options);
   } catch (cause) {
-    throw failed(`: its export "${name}" failed`, cause, "see its cause");
+    if (cause instanceof EspalierError) throw cause;
+    throw sourceError(`${url}: its export "${name}" failed`, undefined, cause);
   }
   if (!(made instanceof Dataset))
     throw new EspalierError("DATA_INVALID", `${url}: its export "${name}" gives ${shown(made)}, no dataset`, {
