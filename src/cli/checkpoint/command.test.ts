@@ -203,10 +203,9 @@ describe("espalier checkpoint diff", () => {
     // Of a directory the newest.
     expect((await checkpoint("diff", a, path("b"))).code).toBe(0);
     flip(`${b}/values.bin`, readFileSync(`${b}/values.bin`).length - 1);
-    expect(await checkpoint("diff", a, b)).toMatchObject({
-      code: 2,
-      error: expect.stringContaining("CHECKPOINT_DAMAGED"),
-    });
+    const damaged = await checkpoint("diff", a, b);
+    expect(damaged.code).toBe(2);
+    expect(damaged.error.match(/CHECKPOINT_DAMAGED/g)).toHaveLength(1);
   });
 });
 

@@ -59,7 +59,8 @@ async function openWhole(path: string): Promise<Checkpoint> {
   const checkpoint = await openCheckpoint(path, console.error);
   const problems = await checkpoint.verify();
   if (problems.length === 0) return checkpoint;
-  throw new EspalierError("CHECKPOINT_DAMAGED", `${path} is damaged: ${problems.join("; ")}`, {
+  const told = problems.map((problem) => problem.replace(/ \[\w+\]$/, "")).join("; ");
+  throw new EspalierError("CHECKPOINT_DAMAGED", `${path} is damaged: ${told}`, {
     fix: "compare checkpoints that are whole",
   });
 }
