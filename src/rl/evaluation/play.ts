@@ -64,7 +64,20 @@ export interface PlayedEpisode {
 /** Called at the beginning of an episode. If it returns a function, that gets a replay of the episode at its end. */
 export type RecordEpisode = (start: PlayedEpisode) => ((replay: Replay) => void) | undefined;
 
+/** Rows of options that an agent's evaluations have, too. */
+export const episodeRows = {
+  /** One of the environment's lessons, by name or index. Default: 0. */
+  lesson,
+  /** The policy takes its most likely action, instead of drawing one. Default: true. */
+  deterministic: option.flag({ default: true }),
+  /** Steps after which an episode counts as one that never ends, which is an error. Default: 1,000,000. */
+  maxLength: option.integer({ min: 1, default: 1_000_000 }),
+  /** Aborted, it rejects with the signal's reason. */
+  signal: option.object<AbortSignal>("an AbortSignal", [], {}),
+};
+
 const optionTable = {
+  ...episodeRows,
   /** The policy that plays; `"random"` draws every action at random, each allowed one alike. */
   player: required(
     option.made<Player | "random">(
@@ -77,21 +90,13 @@ const optionTable = {
   state: option.object<PlayerState>("a snapshot's components", [], {}),
   env: required(source),
   episodes: option.integer({ min: 1, required: true }),
-  /** One of the environment's lessons, by name or index. Default: 0. */
-  lesson,
   seed: option.integer({ required: true }),
-  /** The policy takes its most likely action, instead of drawing one. Default: true. */
-  deterministic: option.flag({ default: true }),
   /** Where the policy runs. Default: where its parameters are. */
   engine: option.text({}) as Option<EngineChoice>,
   /** How many environments play at once. Default: 8, or as many as there are episodes. */
   vectorCount: option.integer({ min: 1 }),
-  /** Steps after which an episode counts as one that never ends, which is an error. Default: 1,000,000. */
-  maxLength: option.integer({ min: 1, default: 1_000_000 }),
   /** Called at the beginning of each episode. If it returns a function, that gets a replay of the episode. */
   record: option.function<RecordEpisode>("a function", {}),
-  /** Aborted, it rejects with the signal's reason. */
-  signal: option.object<AbortSignal>("an AbortSignal", [], {}),
 };
 
 /** Options of {@link playEpisodes}. */

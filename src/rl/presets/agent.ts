@@ -5,6 +5,7 @@ import {
   isPlainObject,
   type Options,
   option,
+  resolveOptions,
   shown,
 } from "../../core/index.ts";
 import type { EngineChoice } from "../../engine/index.ts";
@@ -21,7 +22,7 @@ import {
 } from "../../trainer/index.ts";
 import { type Actor, type ActorOptions, actorOptions, openActor } from "../acting/actor.ts";
 import { checkSource, type EnvironmentSource } from "../environments/registry.ts";
-import { type EpisodeResult, playEpisodes } from "../evaluation/play.ts";
+import { type EpisodeResult, episodeRows, playEpisodes } from "../evaluation/play.ts";
 import type { AgentTask } from "../evaluation/player.ts";
 import { scoresOf } from "../evaluation/suites.ts";
 import { isCompiled, type OnPolicyOptions } from "../on-policy/options.ts";
@@ -48,23 +49,16 @@ export interface AgentTraining<T extends AgentTask = AgentTask> extends Options<
   readonly hooks?: readonly TrainerHook[] | ((task: T) => readonly TrainerHook[]);
 }
 
-/** Rows that `playEpisodes` checks. */
 const evaluationOptions = {
+  ...episodeRows,
+  /** Default: the lesson that the agent trains on, or the first. */
+  lesson: rows.lesson,
   /** Draws actions uniformly instead of by the policy, for a baseline. Default: false. */
   random: rows.flag,
-  /** Default: 20. */
-  episodes: option.anything<number>("another value"),
-  /** Default: 0. */
-  seed: option.anything<number>("another value"),
-  deterministic: option.anything<boolean>("another value"),
+  episodes: option.integer({ min: 1, default: 20 }),
+  seed: option.integer({ default: 0 }),
   /** Another environment. Default: the agent's. */
-  env: option.anything<EnvironmentSource>("another value"),
-  /** Default: the lesson that the agent trains on, or the first. */
-  lesson: option.anything<string | number>("another value"),
-  /** Episodes longer than this are an error. Default: a million. */
-  maxLength: option.anything<number>("another value"),
-  /** When aborted, evaluation rejects with the signal's reason. */
-  signal: option.anything<AbortSignal>("another value"),
+  env: rows.source,
 };
 
 /** Options of an agent's `evaluate`. */
@@ -203,20 +197,10 @@ export function agentOf<
       }
     },
     evaluate: async (evaluation = {}) => {
-      checkOptions(`${kind}.evaluate`, evaluation, evaluationOptions);
-      const { episodes = 20, seed = 0, deterministic = true, random = false } = evaluation;
-      const { maxLength, signal, lesson = evaluation.env ? undefined : options.lesson } = evaluation;
-      const played = await playEpisodes({
-        ...(random ? { player: "random" } : await playing(present())),
-        env: evaluation.env ?? env,
-        episodes,
-        seed,
-        deterministic,
-        lesson,
-        maxLength,
-        signal,
-        engine,
-      });
+      const { random, ...given } = resolveOptions(`${kind}.evaluate`, evaluation, evaluationOptions);
+      const lesson = given.lesson ?? (given.env ? undefined : options.lesson);
+      const who = random ? ({ player: "random" } as const) : await playing(present());
+      const played = await playEpisodes({ engine, ...given, ...who, env: given.env ?? env, lesson });
       const scores = scoresOf(played);
       return {
         return: scores.return as number,

@@ -13,10 +13,9 @@ import {
 } from "../environments/registry.ts";
 import type { OnPolicyOptions } from "../on-policy/options.ts";
 import * as rows from "../option-rows.ts";
-import { failurePolicies } from "../vector/failure.ts";
 import { threadedEnvironment, timeoutOption } from "../vector/threads/threaded-environment.ts";
 import type { VectorEnvironment } from "../vector/vector.ts";
-import { type VectorOptions, vectorEnvironment } from "../vector/vector-environment.ts";
+import { vectorEnvironment, vectorOptionTable } from "../vector/vector-environment.ts";
 
 /** The rows of these options, without engine and device, which tasks have too. */
 export const environmentRows = {
@@ -27,9 +26,9 @@ export const environmentRows = {
   /** Worker threads. Default: 0, the main thread; 1 for environments of a file, which threads load. */
   threads: option.integer({ min: 0 }),
   /** The reaction to an environment that fails on the host, for all or by index. Default: "stop". */
-  onFailure: option.anything<NonNullable<VectorOptions["onFailure"]>>("a failure policy"),
+  onFailure: vectorOptionTable.onFailure,
   /** Called with the error of an environment that was restarted. Default: a warning of the process. */
-  onRestart: option.function<NonNullable<VectorOptions["onRestart"]>>("a function of the error", {}),
+  onRestart: vectorOptionTable.onRestart,
   /** Seconds after which an environment on a thread counts as hanging. Default: 30. */
   timeout: timeoutOption,
 };
@@ -51,10 +50,9 @@ export type KnownEnvironment = Pick<
  * environment is made for that, and closed. Of a file nothing is known before threads load it.
  */
 export function knownEnvironment(kind: string, options: EnvironmentOptions): KnownEnvironment | undefined {
-  const { env, threads, compiled, onFailure } = options;
+  const { env, threads, compiled } = options;
   checkSource(kind, "env", env);
   if (typeof env === "string") hasCompiled(env); // Refuses an unknown name.
-  failurePolicies(typeof onFailure === "function" ? undefined : onFailure, 1);
   if (compiled) {
     checkCompiled(kind, env, threads ?? 0);
     return compiledEnvironment(env);

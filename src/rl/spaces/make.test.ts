@@ -24,6 +24,7 @@ describe("spaces", () => {
     ["an impossible choice", () => multiDiscrete([3, -1]), /choices\[1\] is -1/],
     ["an axis without length", () => box({ shape: [3, 0] }), /shape\[1\] is 0/],
     ["no shape", () => box({} as never), /shape is undefined/],
+    ["nothing", () => box(undefined as never), /shape is undefined/],
     ["bounds the wrong way", () => box({ shape: [2], low: [0, 2], high: 1 }), /at 1 low is 2 and high is 1/],
     ["bounds that are too few", () => box({ shape: [3], low: [0, 0] }), /low has 2 numbers for 3 elements/],
     ["NaN for a bound", () => box({ shape: [1], high: Number.NaN }), /high is NaN/],

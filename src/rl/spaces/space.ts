@@ -1,4 +1,4 @@
-import { badOption, checkNames, checkSize, EspalierError, shown } from "../../core/index.ts";
+import { badOption, checkSize, EspalierError, shown } from "../../core/index.ts";
 
 /** The type of actions or observations. Plain data: it can be sent to threads and stored. */
 export type Space = Discrete | MultiDiscrete | Box | Dict;
@@ -102,10 +102,10 @@ export interface BoxOptions {
  * ```
  */
 export function box(options: BoxOptions): Box {
-  checkNames("box", options, ["shape", "low", "high"]);
-  const lengths = typeof options.shape === "number" ? [options.shape] : options.shape;
+  const given = options?.shape;
+  const lengths = typeof given === "number" ? [given] : given;
   if (!Array.isArray(lengths))
-    throw badOption("box", `shape is ${shown(options.shape)}`, "give the lengths of its axes, e.g. [4]");
+    throw badOption("box", `shape is ${shown(given)}`, "give the lengths of its axes, e.g. [4]");
   const shape = lengths.map((n: number, i: number) => checkSize("box", `shape[${i}]`, n));
   const size = shape.reduce((product: number, n: number) => product * n, 1);
   const low = bounds("low", options.low ?? Number.NEGATIVE_INFINITY, size);

@@ -1,6 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { SentError } from "../../../core/index.ts";
 import type { StateTree } from "../../../state/index.ts";
+import type { EnvironmentModule } from "../../environments/registry.ts";
 import type { Description } from "../make-environments.ts";
 import type { RowEvents } from "../rows.ts";
 
@@ -54,7 +55,7 @@ export type ThreadRequest<C extends Command = Command> = {
 export const statuses = { quiet: 0, sent: 1, gone: 2 } as const;
 
 /** Where a thread's environments come from: a registered name, or a function that a module exports. */
-export type ThreadSource = string | { readonly module: string; readonly name: string };
+export type ThreadSource = string | EnvironmentModule;
 
 /** The data that a thread is started with. */
 export interface ThreadData {
