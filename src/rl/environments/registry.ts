@@ -130,7 +130,7 @@ function entryOf(name: string): EnvironmentEntry {
   const names = environmentNames();
   throw new EspalierError(
     "ENVIRONMENT_UNKNOWN",
-    `there is no environment ${shown(name)}${hint(name, names)}`,
+    `there is no environment ${shown(name)}${didYouMean(String(name), names)}`,
     {
       fix: node.workerThreads.isMainThread
         ? `use one of ${names.join(", ")}, or name your own with registerEnvironment(name, { make })`
@@ -138,9 +138,6 @@ function entryOf(name: string): EnvironmentEntry {
     },
   );
 }
-
-const hint = (name: unknown, names: readonly string[]): string =>
-  typeof name === "string" ? didYouMean(name, names) : "";
 
 /** The functions that make an environment and its compiled form. */
 export interface EnvironmentEntry {

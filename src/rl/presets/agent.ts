@@ -221,14 +221,12 @@ export function agentOf<
       task?.close();
       untrained?.close();
     },
-    toJSON: () => ({ algorithm: kind, environment: environmentJson(env), settings: asJson(settings) }),
+    toJSON: () => ({
+      algorithm: kind,
+      environment: typeof env === "function" ? env.name || "a function" : asJson(env),
+      settings: asJson(settings),
+    }),
   };
-}
-
-/** A function is shown by its name. */
-function environmentJson(env: EnvironmentSource): Json {
-  if (typeof env === "function") return env.name || "a function";
-  return typeof env === "string" ? env : { module: env.module, name: env.name };
 }
 
 /** Settings in plain data: ramps in words, of a policy its description. */
