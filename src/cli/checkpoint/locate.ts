@@ -6,6 +6,7 @@ import {
   entryAt,
   isOnS3,
   localStore,
+  openCheckpoint,
   type PartedStore,
 } from "../../checkpoint/index.ts";
 import { EspalierError } from "../../core/index.ts";
@@ -25,7 +26,7 @@ export type Located =
 export async function locate(path: string): Promise<Located> {
   if (isOnS3(path)) return locateOnS3(path);
   const full = resolve(path);
-  if (!existsSync(full)) throw missing(path, full);
+  if (!existsSync(full)) await openCheckpoint(path); // It says what there is instead.
   if (!statSync(full).isDirectory()) {
     // People point at the manifest, too.
     if (basename(full) === "manifest.json") return locate(dirname(full));
@@ -59,23 +60,6 @@ async function locateOnS3(address: string): Promise<Located> {
 /** A checkpoint whose manifest is gone still is one, to be told what is wrong with it. */
 const looksWritten = (directory: string): boolean =>
   readdirSync(directory).some((name) => /\.(safetensors|bin)$/.test(name));
-
-function missing(path: string, full: string): EspalierError {
-  const parent = dirname(full);
-  const beside = existsSync(parent)
-    ? readdirSync(parent).filter(
-        (name) =>
-          !name.startsWith(".") &&
-          ["manifest.json", "rank-0000"].some((part) => existsSync(join(parent, name, part))),
-      )
-    : [];
-  return new EspalierError("CHECKPOINT_MISSING", `there is nothing at ${path}`, {
-    fix:
-      beside.length > 0
-        ? `checkpoints in ${parent}: ${beside.sort().slice(-5).join(", ")}`
-        : "give the path of a checkpoint or of a directory of checkpoints",
-  });
-}
 
 /** The store at a path, refusing paths that lead elsewhere. */
 export async function openStore(path: string): Promise<PartedStore> {

@@ -1,5 +1,6 @@
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { isOnS3 } from "../../checkpoint/index.ts";
 import { EspalierError, makeDirectory, numberText, printable } from "../../core/index.ts";
@@ -11,7 +12,6 @@ import { checkFree, type Surroundings, styleFor, thisProcess } from "../terminal
 import { jsonText } from "../text.ts";
 import { configuredParts } from "../train.ts";
 import { printFrames, textFrames, watch } from "./film.ts";
-import { locateReplay } from "./locate.ts";
 
 const replayOptions = {
   runs: option.runs(),
@@ -92,6 +92,39 @@ async function replay(from: string, options: ReplayCommandOptions, around: Surro
   if (!inPlace) return printFrames(frames, around);
   // As of a program that Ctrl-C ends.
   if (!(await watch({ frames, fps }, around))) process.exitCode = 130;
+}
+
+const SUFFIX = ".replay";
+
+/**
+ * A file, or the newest replay of a directory: those in it, and those that a store keeps in directories of their own;
+ * and among how many it was chosen.
+ */
+export function locateReplay(path: string): { readonly path: string; readonly among: number } {
+  if (!existsSync(path))
+    throw new EspalierError("REPLAY_MISSING", `there is nothing at ${path}`, {
+      fix: "give a replay, its file: URI, or a directory of replays; an evaluationHook with replays records some",
+    });
+  if (!statSync(path).isDirectory()) return { path, among: 1 };
+  const found = replaysIn(path);
+  const newest = found
+    .map((file) => ({ file, time: statSync(file).mtimeMs }))
+    .sort((a, b) => b.time - a.time || (a.file < b.file ? 1 : -1))[0];
+  if (newest) return { path: newest.file, among: found.length };
+  throw new EspalierError("REPLAY_MISSING", `${path} holds no replays`, {
+    fix: `give a file whose name ends in ${SUFFIX}, or a directory of such`,
+  });
+}
+
+function replaysIn(directory: string): readonly string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.name.startsWith(".")) return [];
+    if (!entry.isDirectory()) return entry.name.endsWith(SUFFIX) ? [path] : [];
+    return readdirSync(path)
+      .filter((name) => name.endsWith(SUFFIX) && !name.startsWith("."))
+      .map((name) => join(path, name));
+  });
 }
 
 /** Makes the environment of a replay. The error of one that is not registered says how to register it. */

@@ -1,18 +1,17 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { EspalierError } from "../../core/index.ts";
-import type { StatsStore } from "../../metrics/index.ts";
+import { countText, EspalierError, printable } from "../../core/index.ts";
+import type { HookDecisions, StatsStore } from "../../metrics/index.ts";
 import { runsOptions, storeLocation } from "../dashboard.ts";
 import { type CommandOptions, given, option, type Values, withOptions } from "../options.ts";
-import { type Surroundings, styleFor, thisProcess } from "../terminal.ts";
-import { jsonText } from "../text.ts";
+import { type Style, type Surroundings, styleFor, thisProcess } from "../terminal.ts";
+import { headedTable, jsonText } from "../text.ts";
 import { compareText, readComparison } from "./compare.ts";
 import { exportOptions, exportRun } from "./export.ts";
 import { listOptions, listRuns, listText } from "./list.ts";
 import { readShown, shownJson, showText } from "./show.ts";
 import { tail, tailOptions } from "./tail.ts";
-import { whyJson, whyLines } from "./why.ts";
 
 type StoreValues = Values<typeof runsOptions>;
 const compareOptions = { ...runsOptions, metric: option.metrics(), json: option.json() };
@@ -169,4 +168,26 @@ export async function withStore<T>(
   } finally {
     await store.close();
   }
+}
+
+const whyJson = ({ decisions, verdicts, undecided }: HookDecisions): unknown =>
+  verdicts ?? (undecided ? [undecided] : decisions);
+
+function whyLines(
+  { decisions, verdicts = [], undecided }: HookDecisions,
+  { colors }: Pick<Style, "colors">,
+): readonly string[] {
+  if (undecided) return [printable(`${undecided.hook}: ${undecided.text}`, 1000)];
+  const rows = decisions.map(({ fromStep, toStep, event, ran, times, why }) => [
+    fromStep === toStep ? countText(fromStep) : `${countText(fromStep)} to ${countText(toStep)}`,
+    event,
+    ran ? "ran" : "did not run",
+    countText(times),
+    why,
+  ]);
+  return [
+    ...verdicts.map(({ text }) => printable(text, 1000)),
+    ...(verdicts.length > 0 ? [""] : []),
+    ...headedTable(["steps", "event", "what", "times", "because"], rows, colors),
+  ];
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { testDirectory } from "../checkpoint/checkpoints.test-support.ts";
-import { locateReplay } from "./locate.ts";
+import { locateReplay } from "./command.ts";
 
 const { path } = testDirectory();
 const put = (name: string, seconds: number): void => {
