@@ -65,8 +65,11 @@ function sharedMetrics(shown: readonly RunDetail[]): readonly SharedMetric[] {
       const line = { run: id, label: name, colour, startedAt };
       found.set(metric.key, { ...metric, lines: [...others, line] });
     }
-  return [...found.values()];
+  return [...found.values()].sort((a, b) => naturally.compare(a.key, b.key));
 }
+
+/** layer.9 before layer.10. */
+const naturally = new Intl.Collator("en", { numeric: true });
 
 const axes = [
   ["step", "step"],
