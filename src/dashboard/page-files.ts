@@ -2,7 +2,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -53,8 +52,7 @@ export async function servePage(
  */
 export function pageDirectory(): string {
   const here = dirname(fileURLToPath(import.meta.url));
-  // Chunks of a build may lie anywhere in dist.
-  const root = dirname(createRequire(import.meta.url).resolve("espalier/package.json"));
+  const root = packageRoot(here);
   if (!import.meta.url.endsWith(".ts")) return join(root, "dist", "dashboard", "page");
   const sources = join(here, "page");
   const changed = Math.max(
@@ -72,4 +70,12 @@ export function pageDirectory(): string {
     rmSync(unfinished, { recursive: true }); // Another process was faster.
   }
   return built;
+}
+
+/** The nearest directory above with a package.json: chunks of a build may lie anywhere in dist. */
+function packageRoot(from: string): string {
+  for (let at = from; ; at = dirname(at)) {
+    if (existsSync(join(at, "package.json"))) return at;
+    if (dirname(at) === at) throw new Error(`no package.json above ${from}`);
+  }
 }
