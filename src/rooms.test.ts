@@ -79,7 +79,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     ...["@nats-io/transport-node", "@nats-io/jetstream"],
   ],
   config: [...COMPUTING, ...FILES, "node:module", "yaml"],
-  dashboard: [...COMPUTING, ...FILES, ...NETWORK, "node:child_process", "node:module"],
+  dashboard: [...COMPUTING, ...FILES, ...NETWORK, "node:child_process"],
   cli: [...COMPUTING, ...FILES, ...PROCESSES, "commander", "picocolors"],
   testing: COMPUTING,
 };

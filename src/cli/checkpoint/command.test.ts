@@ -83,7 +83,9 @@ describe("espalier checkpoint inspect", () => {
     await saved(path("run"), { a: 1 }, { counters: { updates: 1 } });
     const { code, error } = await checkpoint("inspect", path("run", "epoch-9"));
     expect(code).toBe(1);
-    expect(error).toMatch(/there is no whole checkpoint at .*epoch-9 \[CHECKPOINT_MISSING\]\n.*epoch-0000-update-000001/);
+    expect(error).toMatch(
+      /there is no whole checkpoint at .*epoch-9 \[CHECKPOINT_MISSING\]\n.*epoch-0000-update-000001/,
+    );
     writeFileSync(path("notes.txt"), "");
     expect((await checkpoint("inspect", path("notes.txt"))).error).toContain("is a file");
   });
