@@ -84,7 +84,8 @@ export class Peers {
       ? new Peer(
           label,
           await pythonWith(kind.folder ?? name, kind.python, kind.note ?? ""),
-          ["-u", file],
+          // An environment of its own has all it needs: nothing of PYTHONPATH, which may have other versions.
+          [...(process.env.ESPALIER_BENCH_PYTHON ? [] : ["-E"]), "-u", file],
           kind.env,
         )
       : new Peer(label, process.execPath, [...process.execArgv, file]);

@@ -35,7 +35,9 @@ function command(file: string, args: readonly string[]): Promise<void> {
           fix: "it needs Python 3.11 or newer with venv and pip, and the network; or name a Python that has the packages in ESPALIER_BENCH_PYTHON",
         }),
       );
-    const child = spawn(file, args, { stdio: ["ignore", 2, 2] });
+    // What lies there would count as installed, and be missed wherever the variable is not set.
+    const { PYTHONPATH: _, ...env } = process.env;
+    const child = spawn(file, args, { env, stdio: ["ignore", 2, 2] });
     child.on("error", (cause) => failed(`could not be started: ${cause.message}`));
     child.on("close", (code) => (code === 0 ? resolve() : failed(`ended with code ${code}`)));
   });
