@@ -40,7 +40,9 @@ function nodesOf(command: Command, path: readonly string[] = []): readonly Node[
   const inner = help.visibleCommands(command).filter((each) => each.name() !== "help");
   const { registeredArguments: given } = command;
   const node = {
-    ...{ path, does: command.description(), commands: inner.map((each) => each.name()) },
+    path,
+    does: command.description(),
+    commands: inner.map((each) => each.name()),
     options: help.visibleOptions(command).map(optionNode),
     choices: given.flatMap(({ argChoices }) => argChoices ?? []),
     files: given.some((each) => !each.argChoices && FILE.test(`${each.name()} ${each.description}`)),

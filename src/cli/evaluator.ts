@@ -125,7 +125,11 @@ function plain(event: EvaluatorEvent | Left): unknown {
   if (event.kind === "joined" || event.kind === "left") return event;
   const { kind, job, seconds, results, replays, failure } = event;
   return {
-    ...{ kind, id: job.id, step: job.step, checkpoint: job.checkpoint, seconds },
+    kind,
+    id: job.id,
+    step: job.step,
+    checkpoint: job.checkpoint,
+    seconds,
     ...(results && { scores: Object.fromEntries(results.map(({ suite, scores }) => [suite, scores])) }),
     ...(replays && { replays: replays.map(({ uri, path }) => uri ?? path) }),
     ...(failure && { error: failure.message }),

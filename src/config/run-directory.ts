@@ -229,7 +229,8 @@ export async function reopenRun(directory: string, options: StartOptions = {}): 
     overrides: [...record.overrides, ...overrides],
     configHash: hash,
     // Until it has ended again.
-    ...{ outcome: undefined, reason: undefined },
+    outcome: undefined,
+    reason: undefined,
   };
   const built = await buildRun(source, resolve(directory, record.base), resolve(directory));
   return prepare(directory, next, { ...built, name: record.name }, options, () => {

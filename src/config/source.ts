@@ -37,7 +37,8 @@ export function parseConfig(text: string, file: string, overrides: readonly stri
     return `${file}:${line}:${col}`;
   };
   const document = parseDocument(text, {
-    ...{ lineCounter: lines, prettyErrors: false },
+    lineCounter: lines,
+    prettyErrors: false,
     // JSON without a comma between two members is YAML, of one long text.
     schema: /\.json$/i.test(file) ? "json" : "core",
   });

@@ -177,7 +177,9 @@ export function timeline(hook: PlannedHook, layout: Layout, width: number): Hook
   const events = hook.enabled ? hook.events.filter((event) => event !== "onError") : [];
   const unit = schedule?.units?.find((name) => layout.foreseen.has(name)) ?? usualUnit(events);
   return {
-    ...{ name: hook.name, schedule: schedule?.describe(), unit },
+    name: hook.name,
+    schedule: schedule?.describe(),
+    unit,
     events: events.map((event) => timesOf(hook, event as TrainerEvent, layout, cells)),
     bar: Array.from(cells, (cell) => marks[cell]).join(""),
   };

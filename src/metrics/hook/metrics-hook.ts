@@ -239,7 +239,11 @@ class Lifecycle {
     this.#id = id;
     const limits = Object.fromEntries(goalsOf(context.config).map(({ unit, total }) => [unit, total]));
     const info = {
-      ...{ id, name: runName, startedAt: clock.wall(), config: { ...config, ...run.labels }, limits },
+      id,
+      name: runName,
+      startedAt: clock.wall(),
+      config: { ...config, ...run.labels },
+      limits,
       ...(run.continues && { continues: true }),
     };
     logger.open(hasBegun(counters) ? { ...info, resumedAt: counters } : info);

@@ -99,7 +99,11 @@ export async function evaluateJob(
   const recorder = episodeRecorder(replays?.episodes ?? 0);
   const { record } = recorder;
   const { results } = await evaluateCheckpoint(checkpoint, {
-    ...{ suites, episodes, seed, deterministic, record },
+    suites,
+    episodes,
+    seed,
+    deterministic,
+    record,
     ...options,
   });
   return {
